@@ -1,0 +1,3 @@
+//! The `journeyman` command.
+
+fn main() {}

@@ -1,0 +1,3 @@
+//! The `journeyman-grader` process.
+
+fn main() {}

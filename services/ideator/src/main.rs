@@ -1,0 +1,3 @@
+//! The `journeyman-ideator` process.
+
+fn main() {}

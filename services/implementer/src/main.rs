@@ -1,0 +1,3 @@
+//! The `journeyman-implementer` process.
+
+fn main() {}

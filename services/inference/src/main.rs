@@ -1,0 +1,3 @@
+//! The `journeyman-inference` process.
+
+fn main() {}

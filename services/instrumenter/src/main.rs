@@ -1,0 +1,3 @@
+//! The `journeyman-instrumenter` process.
+
+fn main() {}

@@ -1,0 +1,3 @@
+//! The `journeyman-sandbox` process.
+
+fn main() {}

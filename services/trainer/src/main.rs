@@ -1,0 +1,3 @@
+//! The `journeyman-trainer` process.
+
+fn main() {}

@@ -1,1 +1,4 @@
 //! lm
+
+pub mod config;
+pub mod gguf;

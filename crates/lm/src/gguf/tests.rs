@@ -1,0 +1,1 @@
+//! Reads generated files, whole and damaged.

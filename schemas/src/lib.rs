@@ -24,6 +24,7 @@ pub mod ids;
 pub mod job;
 pub mod reward;
 pub mod run;
+pub mod run_config;
 
 use serde::{Serialize, de::DeserializeOwned};
 

@@ -1,0 +1,1 @@
+//! The store against a real redis-server.

@@ -26,8 +26,23 @@ pub struct Envelope<T> {
 
 impl<T> Envelope<T> {
     /// A message of the current schema version.
-    pub fn new(id: String, key: Option<RolloutKey>, attempt: u32, deadline_ms: i64, traceparent: String, body: T) -> Self {
-        Self { schema: SCHEMA_VERSION, id, key, attempt, deadline_ms, traceparent, body }
+    pub fn new(
+        id: String,
+        key: Option<RolloutKey>,
+        attempt: u32,
+        deadline_ms: i64,
+        traceparent: String,
+        body: T,
+    ) -> Self {
+        Self {
+            schema: SCHEMA_VERSION,
+            id,
+            key,
+            attempt,
+            deadline_ms,
+            traceparent,
+            body,
+        }
     }
 
     /// The next message of the same rollout: same key, attempt, deadline and trace, another body.

@@ -16,7 +16,10 @@ pub struct Fault {
 impl Fault {
     /// A fault of `code` with a message for people.
     pub fn new(code: FaultCode, message: impl Into<String>) -> Self {
-        Self { code, message: message.into() }
+        Self {
+            code,
+            message: message.into(),
+        }
     }
 }
 
@@ -71,7 +74,10 @@ impl FaultCode {
 
     /// Whether the same question may succeed later.
     pub fn retry(self) -> bool {
-        matches!(self, FaultCode::Busy | FaultCode::Unavailable | FaultCode::Internal)
+        matches!(
+            self,
+            FaultCode::Busy | FaultCode::Unavailable | FaultCode::Internal
+        )
     }
 }
 

@@ -100,7 +100,10 @@ impl Sampling {
 
     /// The most likely token at every position.
     pub fn greedy(max_tokens: u32) -> Self {
-        Self { temperature: 0.0, ..Self::training(max_tokens, 0, 0) }
+        Self {
+            temperature: 0.0,
+            ..Self::training(max_tokens, 0, 0)
+        }
     }
 }
 

@@ -89,7 +89,11 @@ impl ContentHash {
         let value = value.into();
         let good = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
         if value.len() != 64 || !value.chars().all(good) {
-            return Err(IdError { what: "content hash", value, allowed: "64 lower-case hex digits" });
+            return Err(IdError {
+                what: "content hash",
+                value,
+                allowed: "64 lower-case hex digits",
+            });
         }
         Ok(Self(value))
     }

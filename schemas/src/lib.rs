@@ -19,12 +19,14 @@ pub mod event;
 pub mod execution;
 pub mod fault;
 pub mod generate;
+pub mod home;
 pub mod ideate;
 pub mod ids;
 pub mod job;
 pub mod reward;
 pub mod run;
 pub mod run_config;
+pub mod samples;
 
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -75,10 +77,7 @@ pub const EVENTS_SUBJECTS: [&str; 2] = ["jm.reward.>", "jm.adapter.>"];
 /// Stream of dead letters and of the server's own notices about undeliverable jobs.
 pub const DEAD_STREAM: &str = "DEAD";
 /// Subjects of [`DEAD_STREAM`].
-pub const DEAD_SUBJECTS: [&str; 2] = [
-    "jm.dead.>",
-    "$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.JOBS.>",
-];
+pub const DEAD_SUBJECTS: [&str; 2] = ["jm.dead.>", "$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.JOBS.>"];
 /// Object store bucket of adapters, named by content hash.
 pub const ADAPTERS_BUCKET: &str = "adapters";
 
@@ -119,7 +118,16 @@ pub fn cancel_subject(run: &RunId) -> String {
 
 /// A stage of the pipeline: one durable consumer, scaled on its own.
 #[derive(
-    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, serde::Deserialize,
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    Serialize,
+    serde::Deserialize,
     schemars::JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]

@@ -130,7 +130,12 @@ pub struct RewardSection {
 
 impl Default for RewardSection {
     fn default() -> Self {
-        Self { invalid: -10.0, marker: 0.1, change: ChangeForm::Difference, malformed: -1.0 }
+        Self {
+            invalid: -10.0,
+            marker: 0.1,
+            change: ChangeForm::Difference,
+            malformed: -1.0,
+        }
     }
 }
 
@@ -240,7 +245,10 @@ pub struct LoraSection {
 
 impl Default for LoraSection {
     fn default() -> Self {
-        Self { rank: 32, alpha: 64.0 }
+        Self {
+            rank: 32,
+            alpha: 64.0,
+        }
     }
 }
 
@@ -262,7 +270,13 @@ pub struct ExecutionSection {
 
 impl Default for ExecutionSection {
     fn default() -> Self {
-        Self { wall_s: 60.0, memory_mib: 2048, pids: 128, output_kib: 64, disk_mib: 256 }
+        Self {
+            wall_s: 60.0,
+            memory_mib: 2048,
+            pids: 128,
+            output_kib: 64,
+            disk_mib: 256,
+        }
     }
 }
 
@@ -295,7 +309,11 @@ pub struct IdeatorSection {
 
 impl Default for IdeatorSection {
     fn default() -> Self {
-        Self { pool_size: 16, max_tokens: 256, implement_temperature: 0.7 }
+        Self {
+            pool_size: 16,
+            max_tokens: 256,
+            implement_temperature: 0.7,
+        }
     }
 }
 
@@ -330,9 +348,19 @@ impl RunConfig {
             refuse(value == 0, field, value, "at least 1")?;
         }
         let size = rollouts.group_size;
-        refuse(!(2..=256).contains(&size), "rollouts.group_size", size, "from 2 to 256")?;
+        refuse(
+            !(2..=256).contains(&size),
+            "rollouts.group_size",
+            size,
+            "from 2 to 256",
+        )?;
         let usable = rollouts.min_usable;
-        refuse(usable < 2 || usable > size, "rollouts.min_usable", usable, "from 2 to `rollouts.group_size`")?;
+        refuse(
+            usable < 2 || usable > size,
+            "rollouts.min_usable",
+            usable,
+            "from 2 to `rollouts.group_size`",
+        )?;
         for (field, value) in [
             ("rollouts.improve_probability", rollouts.improve_probability),
             ("instrument.model_share", self.instrument.model_share),
@@ -350,7 +378,10 @@ impl RunConfig {
         ] {
             refuse(!(value.is_finite() && value > 0.0), field, value, "above 0")?;
         }
-        for (field, value) in [("optimizer.beta1", optimizer.beta1), ("optimizer.beta2", optimizer.beta2)] {
+        for (field, value) in [
+            ("optimizer.beta1", optimizer.beta1),
+            ("optimizer.beta2", optimizer.beta2),
+        ] {
             refuse(!(0.0..1.0).contains(&value), field, value, "from 0 to below 1")?;
         }
         Ok(())
@@ -371,21 +402,39 @@ impl RunConfig {
     /// How ends become rewards, for the policy that is trained.
     pub fn reward_rule(&self) -> RewardRule {
         match self.run.policy {
-            Policy::Implementer => RewardRule::Score { invalid: self.reward.invalid, marker: self.reward.marker },
-            Policy::Ideator => RewardRule::Change { form: self.reward.change, malformed: self.reward.malformed },
+            Policy::Implementer => RewardRule::Score {
+                invalid: self.reward.invalid,
+                marker: self.reward.marker,
+            },
+            Policy::Ideator => RewardRule::Change {
+                form: self.reward.change,
+                malformed: self.reward.malformed,
+            },
         }
     }
 
     /// How progress markers are added.
     pub fn instrument_rule(&self) -> InstrumentRule {
         let share = self.instrument.model_share;
-        InstrumentRule { model: (share > 0.0).then(|| self.model.id.clone()), model_share: share }
+        InstrumentRule {
+            model: (share > 0.0).then(|| self.model.id.clone()),
+            model_share: share,
+        }
     }
 }
 
-fn refuse(bad: bool, field: &'static str, value: impl ToString, allowed: &'static str) -> Result<(), RunConfigError> {
+fn refuse(
+    bad: bool,
+    field: &'static str,
+    value: impl ToString,
+    allowed: &'static str,
+) -> Result<(), RunConfigError> {
     if bad {
-        return Err(RunConfigError { field, value: value.to_string(), allowed });
+        return Err(RunConfigError {
+            field,
+            value: value.to_string(),
+            allowed,
+        });
     }
     Ok(())
 }

@@ -1,0 +1,15 @@
+import pandas as pd
+
+train = pd.read_csv("data/train.csv")
+test = pd.read_csv("data/test.csv")
+
+y = train["survived"]
+X = pd.get_dummies(train.drop(columns=["id", "name", "survived"]))
+X_test = pd.get_dummies(test.drop(columns=["id", "name"])).reindex(columns=X.columns, fill_value=0)
+X_test = X_test.fillna(X.median())
+X = X.fillna(X.median())
+
+# TODO: train a model on X and y, and set predictions (one label, 0 or 1, per row of X_test)
+
+submission = pd.DataFrame({"id": test["id"], "survived": predictions})
+submission.to_csv("submission.csv", index=False)

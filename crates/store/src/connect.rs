@@ -129,35 +129,40 @@ impl Store {
 
     /// Sends a command.
     pub(crate) async fn run<T: FromRedisValue>(&self, command: &redis::Cmd) -> Result<T, StoreError> {
-        self.retry(async |connection| command.query_async(connection).await)
-            .await
+        self.send(Message::One(command)).await
     }
 
-    /// Sends several commands as one.
+    /// Sends several commands at once.
     pub(crate) async fn run_all<T: FromRedisValue>(
         &self,
         commands: &redis::Pipeline,
     ) -> Result<T, StoreError> {
-        self.retry(async |connection| commands.query_async(connection).await)
-            .await
+        self.send(Message::Several(commands)).await
     }
 
     /// The first failure of a dropped connection comes at once and starts a new connection, for which the next try
     /// waits. A silent server costs its 10 s once: trying again would only wait longer.
-    async fn retry<T>(
-        &self,
-        mut send: impl AsyncFnMut(&mut ConnectionManager) -> redis::RedisResult<T>,
-    ) -> Result<T, StoreError> {
+    async fn send<T: FromRedisValue>(&self, message: Message<'_>) -> Result<T, StoreError> {
         let mut connection = self.connection.clone();
         let mut tries = 1;
         loop {
-            match send(&mut connection).await {
+            let answer = match message {
+                Message::One(command) => command.query_async(&mut connection).await,
+                Message::Several(commands) => commands.query_async(&mut connection).await,
+            };
+            match answer {
                 Ok(value) => return Ok(value),
                 Err(error) if tries < TRIES && error.is_io_error() && !error.is_timeout() => tries += 1,
                 Err(error) => return Err(error.into()),
             }
         }
     }
+}
+
+#[derive(Clone, Copy)]
+enum Message<'a> {
+    One(&'a redis::Cmd),
+    Several(&'a redis::Pipeline),
 }
 
 fn address(config: &StoreConfig) -> Result<ConnectionInfo, StoreError> {

@@ -1,1 +1,18 @@
-//! testkit
+//! What tests stand on: real servers as child processes, a scripted model, and a way to wait.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "tests have no service context: no config, tasks or clock to go through"
+)]
+
+mod eventually;
+mod home;
+mod nats;
+mod process;
+mod redis;
+mod scripted_lm;
+
+pub use eventually::eventually;
+pub use home::{data_home, tool};
+pub use nats::NatsServer;
+pub use redis::RedisServer;
+pub use scripted_lm::ScriptedLm;

@@ -48,9 +48,7 @@ pub enum ConfigError {
     #[error(transparent)]
     Gguf(#[from] GgufError),
     /// An architecture that is not implemented.
-    #[error(
-        "`{path}` has architecture `{found}` in `general.architecture`; known are `qwen2`, `llama`"
-    )]
+    #[error("`{path}` has architecture `{found}` in `general.architecture`; known are `qwen2`, `llama`")]
     UnknownArchitecture {
         /// The file.
         path: PathBuf,
@@ -127,10 +125,7 @@ impl ModelConfig {
         }
         let embedding = gguf.tensor("token_embd.weight")?;
         if embedding.row_len() != hidden_size {
-            let wanted = format!(
-                "{}, the row length of `token_embd.weight`",
-                embedding.row_len()
-            );
+            let wanted = format!("{}, the row length of `token_embd.weight`", embedding.row_len());
             return Err(keys.wrong("embedding_length", hidden_size, wanted));
         }
         Ok(Self {

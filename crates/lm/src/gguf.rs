@@ -53,9 +53,7 @@ pub enum GgufError {
         found: String,
     },
     /// A version this reader does not know, or a big-endian file.
-    #[error(
-        "`{path}` has GGUF version {found} at byte 4; known versions are 2 and 3, little endian"
-    )]
+    #[error("`{path}` has GGUF version {found} at byte 4; known versions are 2 and 3, little endian")]
     Version {
         /// The file.
         path: PathBuf,
@@ -63,9 +61,7 @@ pub enum GgufError {
         found: u32,
     },
     /// The file ends in the middle of a field.
-    #[error(
-        "`{path}` is truncated: `{field}` at byte {offset} takes {wanted} bytes, {available} are left"
-    )]
+    #[error("`{path}` is truncated: `{field}` at byte {offset} takes {wanted} bytes, {available} are left")]
     Truncated {
         /// The file.
         path: PathBuf,
@@ -256,9 +252,7 @@ impl Gguf {
         let value = self.required(key)?;
         match value {
             Value::Array(Array::Signed(items)) => Some(items.clone()),
-            Value::Array(Array::Unsigned(items)) => {
-                items.iter().map(|&n| i64::try_from(n).ok()).collect()
-            }
+            Value::Array(Array::Unsigned(items)) => items.iter().map(|&n| i64::try_from(n).ok()).collect(),
             _ => None,
         }
         .ok_or_else(|| self.wrong_type(key, "an array of integers", value))

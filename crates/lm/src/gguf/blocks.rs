@@ -87,9 +87,7 @@ impl TensorType {
 
     /// All types with their ids, for error messages.
     pub(super) fn known() -> String {
-        Self::ALL
-            .map(|(id, dtype)| format!("{dtype} ({id})"))
-            .join(", ")
+        Self::ALL.map(|(id, dtype)| format!("{dtype} ({id})")).join(", ")
     }
 
     /// Decodes whole blocks. `bytes` and `out` hold the same number of blocks.

@@ -70,11 +70,7 @@ pub(super) fn parse(path: &Path, bytes: &[u8]) -> Result<Header, GgufError> {
         let start = reader.at;
         let tensor = unplaced_tensor(&mut reader, index)?;
         if !names.insert(tensor.name.clone()) {
-            return Err(reader.malformed(
-                &tensor.name,
-                start,
-                "the tensor occurs twice".to_owned(),
-            ));
+            return Err(reader.malformed(&tensor.name, start, "the tensor occurs twice".to_owned()));
         }
         unplaced.push(tensor);
     }
@@ -124,13 +120,10 @@ fn unplaced_tensor(reader: &mut Reader<'_>, index: u64) -> Result<UnplacedTensor
     let mut elements: u64 = 1;
     for _ in 0..dimensions {
         let dim = reader.u64(&name)?;
-        elements = elements
-            .checked_mul(dim)
-            .filter(|&n| n > 0)
-            .ok_or_else(|| {
-                let reason = format!("dimension `{dim}` is 0 or too large");
-                reader.malformed(&name, dims_at, reason)
-            })?;
+        elements = elements.checked_mul(dim).filter(|&n| n > 0).ok_or_else(|| {
+            let reason = format!("dimension `{dim}` is 0 or too large");
+            reader.malformed(&name, dims_at, reason)
+        })?;
         // Fits: it divides `elements`, which the extent check compares with the file's size.
         dims.push(dim as usize);
     }
@@ -152,13 +145,7 @@ fn unplaced_tensor(reader: &mut Reader<'_>, index: u64) -> Result<UnplacedTensor
     }
     let size_bytes = (elements / block_len)
         .checked_mul(dtype.block_bytes() as u64)
-        .ok_or_else(|| {
-            reader.malformed(
-                &name,
-                dims_at,
-                format!("`{elements}` elements are too many"),
-            )
-        })?;
+        .ok_or_else(|| reader.malformed(&name, dims_at, format!("`{elements}` elements are too many")))?;
     let offset_at = reader.at;
     let offset = reader.u64(&name)?;
     Ok(UnplacedTensor {
@@ -186,8 +173,7 @@ fn place(
         offset_at,
     } = tensor;
     if !offset.is_multiple_of(alignment) {
-        let reason =
-            format!("data offset `{offset}` is not a multiple of the alignment {alignment}");
+        let reason = format!("data offset `{offset}` is not a multiple of the alignment {alignment}");
         return Err(reader.malformed(&name, offset_at, reason));
     }
     let start = data_start.checked_add(offset);
@@ -382,11 +368,7 @@ impl<'a> Reader<'a> {
         match self.array::<1>(key)?[0] {
             0 => Ok(false),
             1 => Ok(true),
-            other => Err(self.malformed(
-                key,
-                start,
-                format!("truth value `{other}`, allowed are 0, 1"),
-            )),
+            other => Err(self.malformed(key, start, format!("truth value `{other}`, allowed are 0, 1"))),
         }
     }
 

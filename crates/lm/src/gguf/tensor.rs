@@ -93,8 +93,7 @@ impl<'a> TensorView<'a> {
                         self.dequantize_part(first_row + i, first_column, values);
                     }
                     for (column, out) in out.chunks_exact_mut(rows).enumerate() {
-                        for (i, value) in out[first_row..first_row + height].iter_mut().enumerate()
-                        {
+                        for (i, value) in out[first_row..first_row + height].iter_mut().enumerate() {
                             *value = tile[i * width + column];
                         }
                     }

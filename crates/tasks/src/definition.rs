@@ -118,8 +118,8 @@ pub struct Rung {
     pub reward: f64,
     /// Score on the report half.
     pub report: f64,
-    /// Wall-clock seconds of the whole program.
-    pub seconds: f64,
+    /// CPU seconds of the whole program on one thread, imports included.
+    pub cpu_s: f64,
 }
 
 impl Definition {

@@ -58,20 +58,8 @@ impl GradingTask {
         let answers_path = private.join("answers.csv");
         let table = Table::read(&read_bytes(dir, &answers_path)?)
             .map_err(|problem| content(dir, &answers_path, problem))?;
-        let column = |name: &str| {
-            table
-                .column(name)
-                .ok_or_else(|| content(dir, &answers_path, format!("has no column `{name}`")))
-        };
-        let ids = Ids::new(column(&definition.id_column)?.to_vec())
-            .map_err(|id| content(dir, &answers_path, format!("has the id `{id}` twice")))?;
-        let targets = definition
-            .target_columns
-            .iter()
-            .map(|name| column(name))
-            .collect::<Result<Vec<_>, _>>()?;
-        let truth =
-            Truth::parse(&definition, &targets).map_err(|problem| content(dir, &answers_path, problem))?;
+        let (ids, truth) =
+            read_answers(&definition, &table).map_err(|problem| content(dir, &answers_path, problem))?;
 
         let halves_path = private.join("halves.csv");
         let halves = Table::read(&read_bytes(dir, &halves_path)?)
@@ -192,6 +180,23 @@ impl Truth {
                 .map(Truth::Classes),
         }
     }
+}
+
+/// Ids and true values.
+fn read_answers(definition: &Definition, answers: &Table) -> Result<(Ids, Truth), String> {
+    let column = |name: &String| {
+        answers
+            .column(name)
+            .ok_or_else(|| format!("has no column `{name}`"))
+    };
+    let names = column(&definition.id_column)?.to_vec();
+    let ids = Ids::new(names).map_err(|id| format!("has the id `{id}` twice"))?;
+    let targets = definition
+        .target_columns
+        .iter()
+        .map(column)
+        .collect::<Result<Vec<_>, _>>()?;
+    Ok((ids, Truth::parse(definition, &targets)?))
 }
 
 fn bit(name: &str, text: &str) -> Result<bool, String> {

@@ -184,9 +184,17 @@ pub fn prepare(
     python: &Path,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<PathBuf, PrepareError> {
-    let recipe = Recipe::find(name)?;
+    prepare_recipe(Recipe::find(name)?, data_home, python, progress)
+}
+
+fn prepare_recipe(
+    recipe: &Recipe,
+    data_home: &Path,
+    python: &Path,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<PathBuf, PrepareError> {
     let result = |source| PrepareError::Result {
-        name: name.to_owned(),
+        name: recipe.id.to_owned(),
         source,
     };
     let definition = recipe.definition().map_err(result)?;

@@ -25,6 +25,8 @@ mod backward;
 pub mod cache;
 pub mod config;
 pub mod device;
+#[cfg(test)]
+mod fixtures;
 pub mod gguf;
 mod host;
 pub mod lora;

@@ -95,6 +95,8 @@ pub struct StepMetrics {
     pub mismatch_k3: f64,
     /// Largest staleness, in policy versions.
     pub staleness_max: u64,
+    /// Groups that were asked to improve an earlier solution.
+    pub groups_improve: u64,
     /// Groups whose advantages are all zero, which are skipped.
     pub groups_skipped: u64,
     /// Loss.

@@ -72,16 +72,25 @@ pub enum AdmissionError {
 impl Admission {
     /// Opens the ledger at `path`, or begins one. Slots before `first_slot` are consumed and forgotten.
     pub fn open(path: &Path, first_slot: u64) -> Result<Self, AdmissionError> {
-        let fail = |source| AdmissionError::Ledger { path: path.to_owned(), source };
+        let fail = |source| AdmissionError::Ledger {
+            path: path.to_owned(),
+            source,
+        };
         let mut ledger = match fs::read(path) {
             Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| fail(error.into()))?,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ledger { first_slot, ..Ledger::default() },
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ledger {
+                first_slot,
+                ..Ledger::default()
+            },
             Err(error) => return Err(fail(error)),
         };
         let consumed = first_slot.saturating_sub(ledger.first_slot) as usize;
         ledger.slots.drain(..consumed.min(ledger.slots.len()));
         ledger.first_slot = first_slot;
-        Ok(Self { path: path.to_owned(), ledger })
+        Ok(Self {
+            path: path.to_owned(),
+            ledger,
+        })
     }
 
     /// Slots that may still be filled at policy version `version`.
@@ -105,7 +114,13 @@ impl Admission {
     /// Fills the next slot with a new group and tells which.
     pub fn fill(&mut self, policy_version: u64, state: State) -> Result<u64, AdmissionError> {
         let group = self.take_group();
-        self.ledger.slots.push(Slot { group, policy_version, state, refills: 0, dispatched: false });
+        self.ledger.slots.push(Slot {
+            group,
+            policy_version,
+            state,
+            refills: 0,
+            dispatched: false,
+        });
         self.save()?;
         Ok(group)
     }
@@ -118,7 +133,13 @@ impl Admission {
             return Err(AdmissionError::Exhausted { slot });
         }
         let group = self.take_group();
-        self.ledger.slots[index] = Slot { group, policy_version, state, refills, dispatched: false };
+        self.ledger.slots[index] = Slot {
+            group,
+            policy_version,
+            state,
+            refills,
+            dispatched: false,
+        };
         self.save()?;
         Ok(group)
     }
@@ -138,7 +159,9 @@ impl Admission {
 
     /// Forgets the first `count` slots: they are consumed, durably.
     pub fn consume(&mut self, count: u64) -> Result<(), AdmissionError> {
-        self.ledger.slots.drain(..(count as usize).min(self.ledger.slots.len()));
+        self.ledger
+            .slots
+            .drain(..(count as usize).min(self.ledger.slots.len()));
         self.ledger.first_slot += count;
         self.save()
     }
@@ -154,7 +177,10 @@ impl Admission {
     }
 
     fn save(&self) -> Result<(), AdmissionError> {
-        let fail = |source| AdmissionError::Ledger { path: self.path.clone(), source };
+        let fail = |source| AdmissionError::Ledger {
+            path: self.path.clone(),
+            source,
+        };
         let bytes = serde_json::to_vec(&self.ledger).map_err(|error| fail(error.into()))?;
         write_durably(&self.path, &bytes).map_err(fail)
     }

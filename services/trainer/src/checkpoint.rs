@@ -69,7 +69,12 @@ pub enum CheckpointError {
 }
 
 /// Writes the checkpoint of `state` and removes old ones.
-pub fn save(directory: &Path, state: &RunState, adapter: &[u8], optimizer: &[u8]) -> Result<(), CheckpointError> {
+pub fn save(
+    directory: &Path,
+    state: &RunState,
+    adapter: &[u8],
+    optimizer: &[u8],
+) -> Result<(), CheckpointError> {
     let path = directory.join(format!("step-{:06}", state.step));
     let io = |action, path: &Path| {
         let path = path.to_owned();
@@ -77,9 +82,11 @@ pub fn save(directory: &Path, state: &RunState, adapter: &[u8], optimizer: &[u8]
     };
     fs::create_dir_all(&path).map_err(io("create", &path))?;
     let manifest = serde_json::to_vec_pretty(state).map_err(|error| io("write", &path)(error.into()))?;
-    for (name, bytes) in
-        [("adapter.safetensors", adapter), ("optimizer.bin", optimizer), ("state.json", &manifest)]
-    {
+    for (name, bytes) in [
+        ("adapter.safetensors", adapter),
+        ("optimizer.bin", optimizer),
+        ("state.json", &manifest),
+    ] {
         let file = path.join(name);
         write_durably(&file, bytes).map_err(io("write", &file))?;
     }
@@ -103,10 +110,16 @@ pub fn load(directory: &Path) -> Result<Option<Checkpoint>, CheckpointError> {
         return Ok(None);
     }
     // A crash during the very first save leaves a directory without a state: nothing is lost by beginning anew.
-    if problems.len() == 1 && !directory.join("step-000000/state.json").exists() && directory.join("step-000000").exists() {
+    if problems.len() == 1
+        && !directory.join("step-000000/state.json").exists()
+        && directory.join("step-000000").exists()
+    {
         return Ok(None);
     }
-    Err(CheckpointError::NoneWhole { directory: directory.to_owned(), problems: problems.join("; ") })
+    Err(CheckpointError::NoneWhole {
+        directory: directory.to_owned(),
+        problems: problems.join("; "),
+    })
 }
 
 fn read(path: &Path) -> Result<Checkpoint, String> {
@@ -114,25 +127,39 @@ fn read(path: &Path) -> Result<Checkpoint, String> {
     let state: RunState = serde_json::from_slice(&file("state.json")?).map_err(|error| error.to_string())?;
     let adapter = file("adapter.safetensors")?;
     let optimizer = file("optimizer.bin")?;
-    for (name, bytes, hash) in
-        [("adapter.safetensors", &adapter, &state.adapter), ("optimizer.bin", &optimizer, &state.optimizer)]
-    {
+    for (name, bytes, hash) in [
+        ("adapter.safetensors", &adapter, &state.adapter),
+        ("optimizer.bin", &optimizer, &state.optimizer),
+    ] {
         if ContentHash::of(bytes) != *hash {
             return Err(format!("`{name}` does not have the hash in `state.json`"));
         }
     }
-    Ok(Checkpoint { state, adapter, optimizer })
+    Ok(Checkpoint {
+        state,
+        adapter,
+        optimizer,
+    })
 }
 
 fn list(directory: &Path) -> Result<Vec<PathBuf>, CheckpointError> {
     let entries = match fs::read_dir(directory) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(source) => return Err(CheckpointError::Io { action: "list", path: directory.to_owned(), source }),
+        Err(source) => {
+            return Err(CheckpointError::Io {
+                action: "list",
+                path: directory.to_owned(),
+                source,
+            });
+        }
     };
     let mut steps: Vec<PathBuf> = entries
         .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("step-")))
+        .filter(|path| {
+            path.file_name()
+                .is_some_and(|name| name.to_string_lossy().starts_with("step-"))
+        })
         .collect();
     steps.sort();
     Ok(steps)

@@ -2,8 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use journeyman_schemas::{home, run_config::RunConfig};
-use journeyman_service::config::{AdminSection, NatsSection, RedisSection, Sections, ServiceConfig, ServiceSection};
+use journeyman_schemas::run_config::RunConfig;
+use journeyman_service::config::{
+    AdminSection, NatsSection, RedisSection, Sections, ServiceConfig, ServiceSection,
+};
 use serde::{Deserialize, Serialize};
 
 /// Every key of `config.toml`.
@@ -44,9 +46,9 @@ impl Default for TrainerSection {
     fn default() -> Self {
         Self {
             run_config: "configs/quickstart.toml".into(),
-            model_path: home::models().join("qwen2.5-coder-0.5b-instruct-q4_k_m.gguf"),
+            model_path: "models/qwen2.5-coder-0.5b-instruct-q4_k_m.gguf".into(),
             device: "cpu".into(),
-            tasks: home::tasks(),
+            tasks: "tasks".into(),
             runs: "runs".into(),
             threads: 0,
         }
@@ -55,7 +57,12 @@ impl Default for TrainerSection {
 
 impl ServiceConfig for Config {
     fn sections(&self) -> Sections<'_> {
-        Sections { service: &self.service, admin: &self.admin, nats: &self.nats, redis: &self.redis }
+        Sections {
+            service: &self.service,
+            admin: &self.admin,
+            nats: &self.nats,
+            redis: &self.redis,
+        }
     }
 }
 
@@ -97,7 +104,12 @@ pub fn load_run(path: &Path) -> Result<RunConfig, RunConfigError> {
     };
     let config: RunConfig = match toml::from_str(&text) {
         Ok(config) => config,
-        Err(error) => return Err(RunConfigError::Parse { path, message: error.to_string().trim_end().to_owned() }),
+        Err(error) => {
+            return Err(RunConfigError::Parse {
+                path,
+                message: error.to_string().trim_end().to_owned(),
+            });
+        }
     };
     match config.check() {
         Ok(()) => Ok(config),

@@ -9,7 +9,7 @@ use journeyman_schemas::{
     job::{Generation, IdeateJob, ImplementJob, Policy, State, Work},
     run_config::RunConfig,
 };
-use journeyman_service::trace::new_traceparent;
+use journeyman_service::new_traceparent;
 use journeyman_store::{OpenGroup, Store};
 
 use crate::{draw, patience::Trouble};
@@ -49,13 +49,29 @@ pub async fn dispatch(bus: &Bus, store: &Store, config: &RunConfig, group: &Grou
     };
     store.open_group(&opened).await?;
     for rollout in 0..group.size {
-        let key = RolloutKey { run: config.run.id.clone(), group: group.group, rollout };
+        let key = RolloutKey {
+            run: config.run.id.clone(),
+            group: group.group,
+            rollout,
+        };
         match group.policy {
             Policy::Implementer => {
-                bus.enqueue(&message(Stage::Implement, key, group, implement_job(config, group, rollout))).await?;
+                bus.enqueue(&message(
+                    Stage::Implement,
+                    key,
+                    group,
+                    implement_job(config, group, rollout),
+                ))
+                .await?;
             }
             Policy::Ideator => {
-                bus.enqueue(&message(Stage::Ideate, key, group, ideate_job(config, group, rollout))).await?;
+                bus.enqueue(&message(
+                    Stage::Ideate,
+                    key,
+                    group,
+                    ideate_job(config, group, rollout),
+                ))
+                .await?;
             }
         }
     }
@@ -96,7 +112,11 @@ fn implement_job(config: &RunConfig, group: &Group, rollout: u32) -> ImplementJo
 
 fn ideate_job(config: &RunConfig, group: &Group, rollout: u32) -> IdeateJob {
     let seed = draw::sampling_seed(config.run.seed, group.group);
-    let generation = |adapter, sampling| Generation { model: config.model.id.clone(), adapter, sampling };
+    let generation = |adapter, sampling| Generation {
+        model: config.model.id.clone(),
+        adapter,
+        sampling,
+    };
     IdeateJob {
         work: work(config, group),
         generation: generation(

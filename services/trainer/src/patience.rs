@@ -3,7 +3,7 @@
 use std::{future::Future, time::Duration};
 
 use journeyman_bus::BusError;
-use journeyman_service::clock::Clock;
+use journeyman_service::Clock;
 use journeyman_store::StoreError;
 use tokio_util::sync::CancellationToken;
 
@@ -27,7 +27,9 @@ pub enum Trouble {
 impl Trouble {
     fn passes(&self) -> bool {
         match self {
-            Trouble::Bus(error) => matches!(error, BusError::Unavailable { .. } | BusError::Unreachable { .. }),
+            Trouble::Bus(error) => {
+                matches!(error, BusError::Unavailable { .. } | BusError::Unreachable { .. })
+            }
             Trouble::Store(error) => error.code().retry(),
             Trouble::Stopped => false,
         }

@@ -114,14 +114,29 @@ pub async fn read(
     };
     for (rollout, rewarded) in rewarded(record) {
         let completion: Completion = store.get_json(&rewarded.completion).await?;
-        let key = RolloutKey { run: run.clone(), group, rollout };
+        let key = RolloutKey {
+            run: run.clone(),
+            group,
+            rollout,
+        };
         if completion.adapter.as_ref() != Some(adapter) {
-            let got = completion.adapter.map_or("none".to_owned(), |hash| hash.to_string());
-            return Err(RolloutError::OtherAdapter { key, version: record.policy_version, want: adapter.clone(), got });
+            let got = completion
+                .adapter
+                .map_or("none".to_owned(), |hash| hash.to_string());
+            return Err(RolloutError::OtherAdapter {
+                key,
+                version: record.policy_version,
+                want: adapter.clone(),
+                got,
+            });
         }
         if completion.token_ids.len() != completion.logprobs.len() {
             let (tokens, logprobs) = (completion.token_ids.len(), completion.logprobs.len());
-            return Err(RolloutError::Lengths { key, tokens, logprobs });
+            return Err(RolloutError::Lengths {
+                key,
+                tokens,
+                logprobs,
+            });
         }
         if ended.rollouts.is_empty() {
             ended.prompt = completion.prompt_token_ids;

@@ -50,7 +50,10 @@ fn refill_keeps_the_slot_and_takes_a_new_group() {
     admission.fill(0, State::Scratch).unwrap();
     admission.fill(0, State::Scratch).unwrap();
     assert_eq!(admission.refill(0, 1, State::Scratch).unwrap(), 2);
-    let groups: Vec<_> = admission.slots().map(|(slot, filled)| (slot, filled.group, filled.refills)).collect();
+    let groups: Vec<_> = admission
+        .slots()
+        .map(|(slot, filled)| (slot, filled.group, filled.refills))
+        .collect();
     assert_eq!(groups, [(0, 2, 1), (1, 1, 0)]);
 }
 
@@ -76,7 +79,10 @@ fn restart_finds_slots_and_numbers_as_they_were() {
     admission.mark_dispatched(2).unwrap();
     // The checkpoint of step 1 (B = 2) was written, the ledger was not told.
     let admission = open(&dir, 2);
-    let slots: Vec<_> = admission.slots().map(|(slot, filled)| (slot, filled.group, filled.dispatched)).collect();
+    let slots: Vec<_> = admission
+        .slots()
+        .map(|(slot, filled)| (slot, filled.group, filled.dispatched))
+        .collect();
     assert_eq!(slots, [(2, 2, true), (3, 3, false)]);
     assert_eq!(admission.next_group(), 4);
 }

@@ -14,7 +14,13 @@ fn state(step: u64, adapter: &[u8], optimizer: &[u8]) -> RunState {
 }
 
 fn save_step(directory: &Path, step: u64) {
-    save(directory, &state(step, b"adapter", b"moments"), b"adapter", b"moments").unwrap();
+    save(
+        directory,
+        &state(step, b"adapter", b"moments"),
+        b"adapter",
+        b"moments",
+    )
+    .unwrap();
 }
 
 #[test]

@@ -7,7 +7,11 @@ use super::*;
 fn archive(count: u8) -> Vec<ArchivedSolution> {
     (0..count)
         .map(|number| ArchivedSolution {
-            solution: Solution { program: ContentHash::of(&[number]), output: None, score: Some(0.9) },
+            solution: Solution {
+                program: ContentHash::of(&[number]),
+                output: None,
+                score: Some(0.9),
+            },
             gain: 0.9,
         })
         .collect()
@@ -17,7 +21,10 @@ fn archive(count: u8) -> Vec<ArchivedSolution> {
 fn same_key_draws_the_same_state() {
     let best = archive(4);
     for group in 0..50 {
-        assert_eq!(implementer_state(7, group, 0.5, &best), implementer_state(7, group, 0.5, &best));
+        assert_eq!(
+            implementer_state(7, group, 0.5, &best),
+            implementer_state(7, group, 0.5, &best)
+        );
     }
     assert_eq!(sampling_seed(7, 3), sampling_seed(7, 3));
     assert_ne!(sampling_seed(7, 3), sampling_seed(7, 4));
@@ -27,7 +34,9 @@ fn same_key_draws_the_same_state() {
 #[test]
 fn improve_is_drawn_with_its_probability() {
     let best = archive(4);
-    let improved = (0..4000).filter(|&group| implementer_state(1, group, 0.25, &best) != State::Scratch).count();
+    let improved = (0..4000)
+        .filter(|&group| implementer_state(1, group, 0.25, &best) != State::Scratch)
+        .count();
     // Binomial(4000, 0.25): mean 1000, standard deviation 27; five of them on each side.
     assert!((860..1140).contains(&improved), "{improved}");
 }

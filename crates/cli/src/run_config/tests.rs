@@ -1,0 +1,48 @@
+//! A typo is refused with its line, and the resolved config reads back as itself.
+
+use super::*;
+
+const LEAST: &str = "[run]\nid = \"a\"\ntask = \"mlc-churn\"\nsteps = 1\n[model]\nid = \"m\"\n";
+
+fn load_text(text: &str) -> Result<RunConfig> {
+    let dir = tempfile::tempdir()?;
+    let path = dir.path().join("run.toml");
+    std::fs::write(&path, text)?;
+    load(&path)
+}
+
+#[test]
+fn typo_names_line_and_valid_keys() {
+    let error = load_text(&format!("{LEAST}[optimizer]\nlearning_rat = 1\n"))
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("line 8") && error.contains("learning_rate"),
+        "{error}"
+    );
+}
+
+#[test]
+fn value_out_of_range_names_the_field() {
+    let error = format!(
+        "{:#}",
+        load_text(&LEAST.replace("steps = 1", "steps = 0")).unwrap_err()
+    );
+    assert!(
+        error.contains("`run.steps` is 0") && error.contains("at least 1"),
+        "{error}"
+    );
+}
+
+#[test]
+fn missing_file_is_named() {
+    let error = load(Path::new("no/such.toml")).unwrap_err().to_string();
+    assert!(error.contains("no/such.toml"), "{error}");
+}
+
+#[test]
+fn resolved_config_reads_back_as_itself() {
+    let config = load_text(LEAST).unwrap();
+    let again: RunConfig = toml::from_str(&to_toml(&config).unwrap()).unwrap();
+    assert_eq!(config, again);
+}

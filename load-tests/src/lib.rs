@@ -1,0 +1,4 @@
+//! Scenarios that measure running services, and the table that each gives.
+
+pub mod inference;
+pub mod report;

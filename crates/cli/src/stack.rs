@@ -215,14 +215,13 @@ impl Stack {
             ("JOURNEYMAN__ADMIN__LISTEN", "127.0.0.1:0".into()),
         ];
         let path = model.path.display().to_string();
-        let tasks = home::tasks().display().to_string();
         match name {
             "inference" => pairs.extend([
                 ("JOURNEYMAN__INFERENCE__MODEL__ID", model.id.to_string()),
                 ("JOURNEYMAN__INFERENCE__MODEL__PATH", path),
                 ("JOURNEYMAN__INFERENCE__HTTP__LISTEN", http.to_owned()),
             ]),
-            "trainer" => pairs.extend([("JOURNEYMAN__TRAINER__MODEL_PATH", path), ("JOURNEYMAN__TRAINER__TASKS", tasks)]),
+            "trainer" => pairs.push(("JOURNEYMAN__TRAINER__MODEL_PATH", path)),
             "ideator" => pairs.push(("JOURNEYMAN__IDEATOR__MODEL", model.id.to_string())),
             _ => {}
         }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use journeyman_schemas::run_config::RunConfig;
+use journeyman_schemas::{home, run_config::RunConfig};
 use journeyman_service::config::{
     AdminSection, NatsSection, RedisSection, Sections, ServiceConfig, ServiceSection,
 };
@@ -34,7 +34,7 @@ pub struct TrainerSection {
     pub model_path: PathBuf,
     /// `cpu` or `cuda:N`.
     pub device: String,
-    /// Prepared tasks; only their public half is read.
+    /// Prepared tasks; empty = `tasks` in the data home. Only their public half is read.
     pub tasks: PathBuf,
     /// Each run writes into a directory of its own name here.
     pub runs: PathBuf,
@@ -48,10 +48,17 @@ impl Default for TrainerSection {
             run_config: "configs/quickstart.toml".into(),
             model_path: "models/qwen2.5-coder-0.5b-instruct-q4_k_m.gguf".into(),
             device: "cpu".into(),
-            tasks: "tasks".into(),
+            tasks: PathBuf::new(),
             runs: "runs".into(),
             threads: 0,
         }
+    }
+}
+
+impl TrainerSection {
+    /// Where prepared tasks lie.
+    pub fn tasks_dir(&self) -> PathBuf {
+        if self.tasks.as_os_str().is_empty() { home::tasks() } else { self.tasks.clone() }
     }
 }
 

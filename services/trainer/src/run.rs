@@ -73,7 +73,7 @@ impl Run {
     /// Loads the model and the last checkpoint, or begins the run, and publishes the present adapter.
     pub async fn start(ctx: Context<Config>, config: RunConfig) -> Result<Self> {
         let settings = &ctx.config.trainer;
-        let task_dir = settings.tasks.join(config.run.task.as_str());
+        let task_dir = settings.tasks_dir().join(config.run.task.as_str());
         let task = PublicTask::load(&task_dir)?;
         let directory = settings.runs.join(config.run.id.as_str());
         std::fs::create_dir_all(&directory)

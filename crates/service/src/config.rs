@@ -376,3 +376,6 @@ impl Provider for &Environment {
         Ok(Profile::Default.collect(self.0.clone()))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,6 +5,7 @@
 
 mod admin;
 mod clock;
+mod completion;
 pub mod config;
 mod context;
 mod ends;

@@ -79,11 +79,14 @@ metrics! {
     AdaptersLoaded = Gauge "adapters_loaded" [] inference "Adapters in memory";
     AdapterLoads = Counter "adapter_loads_total" [Success] inference "Adapters loaded";
 
+    AskedPromptTokens = Counter "asked_prompt_tokens_total" [] All "Tokens of prompts that models answered";
+    AskedCompletionTokens = Counter "asked_completion_tokens_total" [] All "Tokens that models answered with";
+
     Prompts = Counter "prompts_total" [PromptKind] implementer "Prompts built";
     Programs = Counter "programs_total" [Program] implementer "Completions by what was in them";
     HelpSought = Counter "help_sought_total" [] implementer "Questions to the ideator";
     Ideas = Counter "ideas_total" [Success] ideator "Ideas by whether they were well formed";
-    Instrumented = Counter "instrumented_total" [Instrumented] instrumenter "Programs by who placed their markers";
+    Instrumented = Counter "instrumented_total" [Instrumented, InstrumentReason] instrumenter "Programs by who placed their markers, and why";
     NotRun = Counter "not_run_total" [NotRun] All "Rollouts whose program never ran";
 
     Executions = Counter "executions_total" [Verdict] sandbox "Executions by verdict";
@@ -167,6 +170,7 @@ pub enum Label {
     PromptKind,
     Program,
     Instrumented,
+    InstrumentReason,
     NotRun,
     Verdict,
     Validity,
@@ -181,7 +185,7 @@ impl Label {
             Label::Request => "request",
             Label::GroupState | Label::PromptKind => "state",
             Label::Instrumented => "by",
-            Label::NotRun => "reason",
+            Label::NotRun | Label::InstrumentReason => "reason",
             Label::Verdict => "verdict",
             Label::Validity => "valid",
         }
@@ -207,7 +211,18 @@ impl Label {
             Label::Success => vec!["ok", "failed"],
             Label::PromptKind => vec!["scratch", "improve", "idea"],
             Label::Program => vec!["program", "no_program", "truncated"],
-            Label::Instrumented => vec!["model", "parser"],
+            Label::Instrumented => vec!["model", "tree", "none"],
+            Label::InstrumentReason => vec![
+                "accepted",
+                "not_asked",
+                "unavailable",
+                "no_answer",
+                "bad_line",
+                "changed",
+                "too_long",
+                "print_rebound",
+                "no_step",
+            ],
             Label::NotRun => vec![
                 word(NotRun::NoProgram),
                 word(NotRun::SyntaxError),

@@ -64,7 +64,7 @@ where
         writeln!(std::io::stdout(), "configuration is good")?;
         return Ok(());
     }
-    let log = LogLevel::install(&config.sections().service)?;
+    let log = LogLevel::install(config.sections().service)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()

@@ -222,7 +222,7 @@ impl Tokenizer {
     pub fn encode(&self, text: &str, specials: Specials) -> Result<Vec<u32>, TokenizerError> {
         match specials {
             Specials::Parse => self.encode_around(text, &[]),
-            Specials::AsText => self.encode_around(text, &[0..text.len()]),
+            Specials::AsText => self.encode_around(text, std::slice::from_ref(&(0..text.len()))),
         }
     }
 
@@ -314,8 +314,9 @@ impl Tokenizer {
 
     /// Whether any control token occurs in a text.
     pub(crate) fn has_control_token(&self, text: &str) -> bool {
-        let control = self.added.iter().filter(|token| token.kind == Kind::Control);
-        control.into_iter().any(|token| text.contains(&token.text))
+        self.added
+            .iter()
+            .any(|token| token.kind == Kind::Control && text.contains(&token.text))
     }
 }
 

@@ -1,3 +1,5 @@
 //! The `journeyman-grader` process.
 
-fn main() {}
+fn main() -> std::process::ExitCode {
+    journeyman_service::main(journeyman_grader::NAME, journeyman_grader::run)
+}

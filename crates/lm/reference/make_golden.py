@@ -3,7 +3,7 @@
     python -m venv venv && venv/bin/pip install -r requirements.txt
     venv/bin/python make_golden.py --models DIR [--out ../golden]
 
-DIR holds the model files named in ../models.toml. What is compared, and the format of each
+DIR holds the model files named in crates/cli/models.toml. What is compared, and the format of each
 file, is written in ../golden/README.md. Running it again gives the same files up to rounding.
 
 What the reference is:

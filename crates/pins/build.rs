@@ -1,0 +1,3 @@
+//! Makes cargo take the build dependencies into account.
+
+fn main() {}

@@ -16,10 +16,12 @@
 //! [`public::PublicTask`] never opens `private/`; [`grading::GradingTask`] does, and only the grader loads it.
 
 pub mod definition;
+pub mod excerpt;
 pub mod grading;
 pub mod metric;
 pub mod public;
 pub mod recipe;
+pub mod shelf;
 pub mod snippet;
 pub mod submission;
 

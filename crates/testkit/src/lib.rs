@@ -10,9 +10,11 @@ mod nats;
 mod process;
 mod redis;
 mod scripted_lm;
+mod taken_jobs;
 
 pub use eventually::eventually;
 pub use home::{data_home, tool};
 pub use nats::NatsServer;
 pub use redis::RedisServer;
 pub use scripted_lm::ScriptedLm;
+pub use taken_jobs::TakenJobs;

@@ -1,3 +1,5 @@
 //! The `journeyman-instrumenter` process.
 
-fn main() {}
+fn main() -> std::process::ExitCode {
+    journeyman_service::main(journeyman_instrumenter::NAME, journeyman_instrumenter::run)
+}

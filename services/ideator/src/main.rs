@@ -1,3 +1,5 @@
 //! The `journeyman-ideator` process.
 
-fn main() {}
+fn main() -> std::process::ExitCode {
+    journeyman_service::main(journeyman_ideator::NAME, journeyman_ideator::run)
+}

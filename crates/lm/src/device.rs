@@ -22,6 +22,9 @@ enum DeviceKind {
         expect(dead_code, reason = "constructed with the `cuda` feature only")
     )]
     Cuda(usize),
+    /// Burn's tensor operations on the CPU, to compare them with the fused kernels.
+    #[cfg(test)]
+    TensorsOnCpu,
 }
 
 /// A device name that cannot be used.
@@ -41,6 +44,12 @@ impl Device {
         Self(DeviceKind::Cpu)
     }
 
+    /// Runs burn's tensor operations on the CPU, as for a device other than the CPU.
+    #[cfg(test)]
+    pub(crate) fn tensors_on_cpu() -> Self {
+        Self(DeviceKind::TensorsOnCpu)
+    }
+
     /// True if matrices lie in host memory and the fused kernels of [`crate::host`] run.
     pub(crate) fn is_host(&self) -> bool {
         self.0 == DeviceKind::Cpu
@@ -50,6 +59,8 @@ impl Device {
     pub(crate) fn burn(&self) -> DispatchDevice {
         match self.0 {
             DeviceKind::Cpu => DispatchDevice::Flex(FlexDevice),
+            #[cfg(test)]
+            DeviceKind::TensorsOnCpu => DispatchDevice::Flex(FlexDevice),
             #[cfg(feature = "cuda")]
             DeviceKind::Cuda(index) => DispatchDevice::Cuda(burn::backend::cuda::CudaDevice::new(index)),
             #[cfg(not(feature = "cuda"))]
@@ -87,6 +98,8 @@ impl fmt::Display for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             DeviceKind::Cpu => f.write_str("cpu"),
+            #[cfg(test)]
+            DeviceKind::TensorsOnCpu => f.write_str("tensors on cpu"),
             DeviceKind::Cuda(index) => write!(f, "cuda:{index}"),
         }
     }

@@ -35,6 +35,8 @@ pub mod model;
 pub mod sampling;
 pub mod template;
 mod tensors;
+#[cfg(test)]
+mod testing;
 pub mod tokenizer;
 pub mod train;
 pub mod weights;

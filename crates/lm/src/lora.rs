@@ -296,6 +296,16 @@ impl Adapter {
             .then_some(self.layers.as_slice())
     }
 
+    /// Names and dimensions of the file's tensors, in the order of the flat parameters.
+    #[cfg(test)]
+    pub(crate) fn tensor_names(&self) -> Vec<(String, [usize; 2])> {
+        self.shape
+            .tensors()
+            .into_iter()
+            .map(|tensor| (tensor.name, tensor.dims))
+            .collect()
+    }
+
     pub(crate) fn shape(&self) -> &AdapterShape {
         &self.shape
     }
@@ -381,11 +391,6 @@ impl AdapterShape {
     pub(crate) fn up(&self, layer: usize, map: usize) -> Range<usize> {
         let start = self.down(layer, map).end;
         start..start + self.rank * self.maps[map].1
-    }
-
-    /// `(in, out)` of a map.
-    pub(crate) fn map(&self, map: usize) -> (usize, usize) {
-        self.maps[map]
     }
 
     fn layer_parameters(&self) -> usize {

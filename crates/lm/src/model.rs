@@ -474,3 +474,6 @@ impl Layer {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,7 +6,10 @@ use std::sync::{Arc, Mutex};
 use crate::config::{Architecture, ModelConfig};
 use crate::device::Device;
 use crate::gguf::{Gguf, GgufError};
+use crate::host::panels::Panels;
 use crate::matrix::{Linear, Vector, Weight};
+
+mod coded;
 
 /// Named tensors in host memory, in the layout and with the names of a GGUF file.
 ///
@@ -230,6 +233,17 @@ impl<'a> Loader<'a> {
                     .iter()
                     .map(|name| gguf.tensor(name))
                     .collect::<Result<Vec<_>, _>>()?;
+                let groupings: Option<Vec<_>> =
+                    views.iter().map(|view| coded::grouping(view.dtype())).collect();
+                if let Some(groupings) = groupings.filter(|_| self.device.is_host()) {
+                    let group = groupings.iter().map(|own| own.group).min().unwrap_or(1);
+                    let minima = groupings.iter().any(|own| own.minima);
+                    let panels = Panels::coded(inner, rows.len(), group, minima, |column, out| {
+                        let (part, row) = rows[column];
+                        coded::read_row(&views[part], row, group, &mut vec![0.0; inner], out);
+                    });
+                    return Ok(Weight::Host(panels));
+                }
                 Ok(Weight::new(inner, rows.len(), self.device, |column, out| {
                     let (part, row) = rows[column];
                     views[part].dequantize_row(row, out);

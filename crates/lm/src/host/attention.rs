@@ -238,9 +238,14 @@ impl Backward<'_> {
             // dS = P ∘ (dP - Σ dO ∘ O)
             for row in 0..rows {
                 let part = row * size..(row + 1) * size;
-                let delta = dot(&gradient[part.clone()], &scratch.attended[part]);
+                let (gradient, attended) = (&gradient[part.clone()], &scratch.attended[part]);
                 let part = row * visible..(row + 1) * visible;
-                softmax_backward(&mut scratch.scores[part.clone()], &probabilities[part], delta);
+                softmax_backward(
+                    &mut scratch.scores[part.clone()],
+                    &probabilities[part],
+                    gradient,
+                    attended,
+                );
             }
             // dQ = dS K / √D, and dK += dSᵀ Q / √D (the queries in the scratch are already divided).
             scratch.queries.clear();
@@ -363,13 +368,20 @@ fn attend_one<'a>(scratch: &'a mut Scratch, span: &Span<'_>, task: &Task, heads:
     scratch.result.resize(group * size, 0.0);
     let mut position = 0;
     for piece in &span.context {
-        for row in 0..piece.rows.min(visible - position) {
-            let key = &piece.keys[row * piece.stride + offset..][..size];
-            for (head, query) in scratch.queries.chunks_exact(size).enumerate() {
-                scratch.scores[head * visible + position + row] = dot(query, key);
-            }
-        }
-        position += piece.rows.min(visible - position);
+        let rows = piece.rows.min(visible - position);
+        let keys = Keys {
+            values: &piece.keys[offset..],
+            rows,
+            stride: piece.stride,
+        };
+        score_rows(
+            &scratch.queries,
+            keys,
+            size,
+            &mut scratch.scores[position..],
+            visible,
+        );
+        position += rows;
     }
     for (scores, result) in scratch
         .scores
@@ -393,12 +405,48 @@ fn attend_one<'a>(scratch: &'a mut Scratch, span: &Span<'_>, task: &Task, heads:
     &scratch.result
 }
 
+/// Keys of one head: rows `stride` apart.
+#[derive(Clone, Copy)]
+struct Keys<'a> {
+    values: &'a [f32],
+    rows: usize,
+    stride: usize,
+}
+
 super::vectorized! {
-    /// `out += Σ_i weights[i] * rows[i]`
+    /// `scores[h * scores_stride + i] = queries[h] · keys[i]`
+    fn score_rows(queries: &[f32], keys: Keys<'_>, size: usize, scores: &mut [f32], scores_stride: usize) {
+        for row in 0..keys.rows {
+            let key = &keys.values[row * keys.stride..][..size];
+            for (head, query) in queries.chunks_exact(size).enumerate() {
+                scores[head * scores_stride + row] = dot(query, key);
+            }
+        }
+    }
+}
+
+super::vectorized! {
+    /// `out += Σ_i weights[i] * rows[i]`, 32 columns at a time in registers.
     fn add_weighted_rows(out: &mut [f32], weights: &[f32], rows: &[f32], stride: usize) {
+        let width = out.len();
+        let mut chunks = out.chunks_exact_mut(32);
+        for (chunk, out) in chunks.by_ref().enumerate() {
+            let mut sums = [0.0_f32; 32];
+            for (index, weight) in weights.iter().enumerate() {
+                let row = &rows[index * stride + chunk * 32..][..32];
+                for lane in 0..32 {
+                    sums[lane] += weight * row[lane];
+                }
+            }
+            for lane in 0..32 {
+                out[lane] += sums[lane];
+            }
+        }
+        let rest = chunks.into_remainder();
+        let first = width - rest.len();
         for (index, weight) in weights.iter().enumerate() {
-            let row = &rows[index * stride..index * stride + out.len()];
-            for (out, value) in out.iter_mut().zip(row) {
+            let row = &rows[index * stride + first..][..rest.len()];
+            for (out, value) in rest.iter_mut().zip(row) {
                 *out += weight * value;
             }
         }
@@ -406,7 +454,9 @@ super::vectorized! {
 }
 
 super::vectorized! {
-    fn softmax_backward(gradient: &mut [f32], probabilities: &[f32], delta: f32) {
+    /// `dS = P ∘ (dP - Σ dO ∘ O)` in the place of dP.
+    fn softmax_backward(gradient: &mut [f32], probabilities: &[f32], out_gradient: &[f32], out: &[f32]) {
+        let delta = dot(out_gradient, out);
         for (gradient, probability) in gradient.iter_mut().zip(probabilities) {
             *gradient = probability * (*gradient - delta);
         }

@@ -33,6 +33,20 @@ pub(crate) fn exp(x: f32) -> f32 {
     if x < -87.0 { 0.0 } else { value }
 }
 
+/// The sum of 16 lanes, in pairs: short chains of additions, and the same order on every processor.
+#[inline(always)]
+pub(crate) fn sum_lanes(lanes: [f32; 16]) -> f32 {
+    let mut eight = [0.0_f32; 8];
+    for lane in 0..8 {
+        eight[lane] = lanes[lane] + lanes[lane + 8];
+    }
+    let mut four = [0.0_f32; 4];
+    for lane in 0..4 {
+        four[lane] = eight[lane] + eight[lane + 4];
+    }
+    (four[0] + four[2]) + (four[1] + four[3])
+}
+
 vectorized! {
     /// Replaces `values` by `exp(values - shift)` and returns their sum.
     pub(crate) fn exp_shifted_sum(values: &mut [f32], shift: f32) -> f32 {
@@ -45,7 +59,7 @@ vectorized! {
                 sums[lane] += value;
             }
         }
-        let mut sum = sums.iter().sum::<f32>();
+        let mut sum = sum_lanes(sums);
         for value in chunks.into_remainder() {
             *value = exp(*value - shift);
             sum += *value;
@@ -68,7 +82,7 @@ vectorized! {
                 weighted[lane] += value * difference;
             }
         }
-        let (mut sum, mut weighted) = (sums.iter().sum::<f32>(), weighted.iter().sum::<f32>());
+        let (mut sum, mut weighted) = (sum_lanes(sums), sum_lanes(weighted));
         for value in chunks.into_remainder() {
             let difference = *value - shift;
             *value = exp(difference);
@@ -94,20 +108,19 @@ vectorized! {
     }
 }
 
-vectorized! {
-    /// `Σ left[i] * right[i]`.
-    pub(crate) fn dot(left: &[f32], right: &[f32]) -> f32 {
-        let mut sums = [0.0_f32; 16];
-        let (left_chunks, right_chunks) = (left.chunks_exact(16), right.chunks_exact(16));
-        let rest = left_chunks.remainder().iter().zip(right_chunks.remainder());
-        let rest = rest.map(|(left, right)| left * right).sum::<f32>();
-        for (left, right) in left_chunks.zip(right_chunks) {
-            for lane in 0..16 {
-                sums[lane] += left[lane] * right[lane];
-            }
+/// `Σ left[i] * right[i]`; inlined into the kernels that call it in a loop.
+#[inline(always)]
+pub(crate) fn dot(left: &[f32], right: &[f32]) -> f32 {
+    let mut sums = [0.0_f32; 16];
+    let (left_chunks, right_chunks) = (left.chunks_exact(16), right.chunks_exact(16));
+    let rest = left_chunks.remainder().iter().zip(right_chunks.remainder());
+    let rest = rest.map(|(left, right)| left * right).sum::<f32>();
+    for (left, right) in left_chunks.zip(right_chunks) {
+        for lane in 0..16 {
+            sums[lane] += left[lane] * right[lane];
         }
-        sums.iter().sum::<f32>() + rest
     }
+    sum_lanes(sums) + rest
 }
 
 vectorized! {

@@ -71,7 +71,13 @@ impl Cluster {
             String::new(),
             body,
         );
-        self.bus.request(&envelope).await.map(|reply| reply.body)
+        // The server may hear of our question before it hears that there is somebody to answer.
+        loop {
+            match self.bus.request(&envelope).await {
+                Err(RequestError::NoResponder { .. }) => {}
+                answer => return answer.map(|reply| reply.body),
+            }
+        }
     }
 
     async fn publish(&self, version: u64, file: &[u8]) -> ContentHash {
@@ -207,18 +213,17 @@ async fn generates_over_nats_and_takes_new_adapters_without_restart() {
 #[tokio::test]
 async fn cancelled_run_frees_its_rows() {
     let cluster = Cluster::ready(|_| {}).await;
-    let stop = async {
-        cluster.counted(Metric::BatchRows, &[], 2.0).await;
-        cluster
-            .bus
-            .cancel_run(&Cancel {
-                run: run_id(),
-                reason: "enough".into(),
-            })
-            .await
-            .unwrap();
+    let mut asked = Box::pin(cluster.ask(question(4000)));
+    tokio::select! {
+        answer = &mut asked => panic!("answered before the cancel: {answer:?}"),
+        () = cluster.counted(Metric::BatchRows, &[], 2.0) => {}
+    }
+    let cancel = Cancel {
+        run: run_id(),
+        reason: "enough".into(),
     };
-    let (answer, ()) = tokio::join!(cluster.ask(question(4000)), stop);
+    cluster.bus.cancel_run(&cancel).await.unwrap();
+    let answer = asked.await;
     assert_eq!(fault(answer.unwrap_err()).code, FaultCode::Cancelled);
     cluster.counted(Metric::BatchRows, &[], 0.0).await;
     cluster.service.stop().await.unwrap();

@@ -222,7 +222,7 @@ impl Stack {
                 ("JOURNEYMAN__INFERENCE__HTTP__LISTEN", http.to_owned()),
             ]),
             "trainer" => pairs.push(("JOURNEYMAN__TRAINER__MODEL_PATH", path)),
-            "ideator" => pairs.push(("JOURNEYMAN__IDEATOR__MODEL", model.id.to_string())),
+            "ideator" => pairs.push(("JOURNEYMAN__IDEATOR__HELP__MODEL", model.id.to_string())),
             _ => {}
         }
         pairs

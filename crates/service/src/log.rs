@@ -1,6 +1,6 @@
 //! Log lines: on standard error, with a filter that can be changed while the service runs.
 
-use std::sync::Arc;
+use std::{io::IsTerminal, sync::Arc};
 
 use tracing_subscriber::{EnvFilter, Layer, Registry, layer::SubscriberExt, reload};
 
@@ -25,7 +25,8 @@ impl LogLevel {
             )
         })?;
         let (filter, handle) = reload::Layer::new(filter);
-        let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+        let for_people = std::io::stderr().is_terminal();
+        let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(for_people);
         let lines = match section.log_format {
             LogFormat::Text => lines.boxed(),
             LogFormat::Json => lines.json().boxed(),

@@ -58,7 +58,11 @@ impl Default for TrainerSection {
 impl TrainerSection {
     /// Where prepared tasks lie.
     pub fn tasks_dir(&self) -> PathBuf {
-        if self.tasks.as_os_str().is_empty() { home::tasks() } else { self.tasks.clone() }
+        if self.tasks.as_os_str().is_empty() {
+            home::tasks()
+        } else {
+            self.tasks.clone()
+        }
     }
 }
 

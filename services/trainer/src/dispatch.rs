@@ -16,28 +16,33 @@ use crate::{draw, patience::Trouble};
 
 /// A group to be dispatched.
 #[derive(Clone, Debug)]
-pub struct Group {
+pub(crate) struct Group {
     /// Its number.
-    pub group: u64,
+    pub(crate) group: u64,
     /// Rollouts in it.
-    pub size: u32,
+    pub(crate) size: u32,
     /// What all of them are shown.
-    pub state: State,
+    pub(crate) state: State,
     /// Policy version that draws them.
-    pub policy_version: u64,
+    pub(crate) policy_version: u64,
     /// Its adapter; none for the frozen model that fills the state pool.
-    pub adapter: Option<ContentHash>,
+    pub(crate) adapter: Option<ContentHash>,
     /// Which model is asked first.
-    pub policy: Policy,
+    pub(crate) policy: Policy,
     /// Whether it only fills the state pool.
-    pub collect: bool,
+    pub(crate) collect: bool,
     /// When it is void, milliseconds since the Unix epoch.
-    pub deadline_ms: i64,
+    pub(crate) deadline_ms: i64,
 }
 
 /// Opens the group in Redis and queues a job for each rollout. Doing it again changes nothing: the group exists
 /// already and the jobs have the same ids.
-pub async fn dispatch(bus: &Bus, store: &Store, config: &RunConfig, group: &Group) -> Result<(), Trouble> {
+pub(crate) async fn dispatch(
+    bus: &Bus,
+    store: &Store,
+    config: &RunConfig,
+    group: &Group,
+) -> Result<(), Trouble> {
     let opened = OpenGroup {
         run: config.run.id.clone(),
         group: group.group,

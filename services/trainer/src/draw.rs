@@ -9,7 +9,7 @@ use rand_chacha::ChaCha8Rng;
 
 /// One generator for each purpose, so that a new use does not change the others.
 #[derive(Clone, Copy, Debug)]
-pub enum Purpose {
+pub(crate) enum Purpose {
     /// Which state a group is shown.
     State,
     /// The sampler's seed.
@@ -21,7 +21,7 @@ pub enum Purpose {
 }
 
 /// A generator keyed by run seed, purpose and group.
-pub fn generator(run_seed: u64, purpose: Purpose, group: u64) -> ChaCha8Rng {
+pub(crate) fn generator(run_seed: u64, purpose: Purpose, group: u64) -> ChaCha8Rng {
     let mut seed = [0; 32];
     seed[..8].copy_from_slice(&run_seed.to_le_bytes());
     seed[8..16].copy_from_slice(&(purpose as u64).to_le_bytes());
@@ -30,12 +30,17 @@ pub fn generator(run_seed: u64, purpose: Purpose, group: u64) -> ChaCha8Rng {
 }
 
 /// Seed with which the rollouts of `group` are sampled; each uses its own sample index.
-pub fn sampling_seed(run_seed: u64, group: u64) -> u64 {
+pub(crate) fn sampling_seed(run_seed: u64, group: u64) -> u64 {
     generator(run_seed, Purpose::Sampling, group).random()
 }
 
 /// From scratch, or with `probability` one of the best solutions so far (RL4MLE, self-improvement prompt).
-pub fn implementer_state(run_seed: u64, group: u64, probability: f64, best: &[ArchivedSolution]) -> State {
+pub(crate) fn implementer_state(
+    run_seed: u64,
+    group: u64,
+    probability: f64,
+    best: &[ArchivedSolution],
+) -> State {
     let mut random = generator(run_seed, Purpose::State, group);
     if best.is_empty() || random.random::<f64>() >= probability {
         return State::Scratch;
@@ -44,14 +49,14 @@ pub fn implementer_state(run_seed: u64, group: u64, probability: f64, best: &[Ar
 }
 
 /// One of the attempts in the pool: each is a state in which the ideator is asked for help.
-pub fn ideator_state(run_seed: u64, group: u64, pool: &[Solution]) -> Option<State> {
+pub(crate) fn ideator_state(run_seed: u64, group: u64, pool: &[Solution]) -> Option<State> {
     let mut random = generator(run_seed, Purpose::State, group);
     let index = random.random_range(0..pool.len().max(1));
     pool.get(index).cloned().map(State::Improve)
 }
 
 /// Shuffles the rewards of a group (control experiment).
-pub fn shuffle<T>(run_seed: u64, group: u64, rewards: &mut [T]) {
+pub(crate) fn shuffle<T>(run_seed: u64, group: u64, rewards: &mut [T]) {
     rewards.shuffle(&mut generator(run_seed, Purpose::Shuffle, group));
 }
 

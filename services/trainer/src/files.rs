@@ -7,7 +7,7 @@ use std::{
 };
 
 /// Writes `bytes` to `path` so that a crash leaves the old content or the new, on disk when this returns.
-pub fn write_durably(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub(crate) fn write_durably(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let directory = path.parent().unwrap_or(Path::new("."));
     let partial = path.with_extension("partial");
     let mut file = File::create(&partial)?;

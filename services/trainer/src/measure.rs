@@ -11,17 +11,17 @@ use crate::{
 
 /// How long a step took.
 #[derive(Clone, Copy, Debug)]
-pub struct Timing {
+pub(crate) struct Timing {
     /// The whole step.
-    pub seconds: f64,
+    pub(crate) seconds: f64,
     /// From dispatch to the last reward.
-    pub rollout_seconds: f64,
+    pub(crate) rollout_seconds: f64,
     /// The update.
-    pub update_seconds: f64,
+    pub(crate) update_seconds: f64,
 }
 
 /// The line of the step that was taken at policy version `version`. `gain` turns a score so that higher is better.
-pub fn step(
+pub(crate) fn step(
     version: u64,
     groups: &[EndedGroup],
     measured: &Measured,
@@ -78,7 +78,7 @@ pub fn step(
 }
 
 /// Shows the step in `/metrics`.
-pub fn export(ctx: &Context<Config>, step: &StepMetrics) {
+pub(crate) fn export(ctx: &Context<Config>, step: &StepMetrics) {
     let metrics = &ctx.metrics;
     metrics.set(Metric::TrainerStep, &[], step.step as f64);
     metrics.set(Metric::TrainerStepTime, &[], ctx.clock.now_ms() as f64 / 1000.0);
@@ -94,7 +94,7 @@ pub fn export(ctx: &Context<Config>, step: &StepMetrics) {
 }
 
 /// One line for people.
-pub fn log(step: &StepMetrics) {
+pub(crate) fn log(step: &StepMetrics) {
     let score = |value: Option<f64>| value.map_or("none".to_owned(), |value| format!("{value:.4}"));
     tracing::info!(
         step = step.step,

@@ -12,7 +12,7 @@ const LONGEST_DELAY: Duration = Duration::from_secs(5);
 
 /// A failure of the bus or the store.
 #[derive(Debug, thiserror::Error)]
-pub enum Trouble {
+pub(crate) enum Trouble {
     /// Of the bus.
     #[error(transparent)]
     Bus(#[from] BusError),
@@ -37,7 +37,7 @@ impl Trouble {
 }
 
 /// Repeats `operation` while its failure is one that passes, with growing delays; `what` is for the log.
-pub async fn patiently<T, F>(
+pub(crate) async fn patiently<T, F>(
     what: &str,
     clock: &Clock,
     stop: &CancellationToken,

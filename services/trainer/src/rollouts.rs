@@ -10,41 +10,41 @@ use journeyman_store::{GroupRecord, Store, StoreError};
 
 /// A group that can be trained on.
 #[derive(Clone, Debug)]
-pub struct EndedGroup {
+pub(crate) struct EndedGroup {
     /// Its number.
-    pub group: u64,
+    pub(crate) group: u64,
     /// Policy version that drew it.
-    pub policy_version: u64,
+    pub(crate) policy_version: u64,
     /// Whether it was asked to improve an earlier solution.
-    pub improve: bool,
+    pub(crate) improve: bool,
     /// The prompt that all its rollouts share.
-    pub prompt: Vec<u32>,
+    pub(crate) prompt: Vec<u32>,
     /// Rollouts with a reward, in order.
-    pub rollouts: Vec<EndedRollout>,
+    pub(crate) rollouts: Vec<EndedRollout>,
     /// Rollouts without one.
-    pub lost: u64,
+    pub(crate) lost: u64,
 }
 
 /// A rollout with its reward.
 #[derive(Clone, Debug)]
-pub struct EndedRollout {
+pub(crate) struct EndedRollout {
     /// Its number in the group.
-    pub rollout: u32,
+    pub(crate) rollout: u32,
     /// Drawn ids.
-    pub token_ids: Vec<u32>,
+    pub(crate) token_ids: Vec<u32>,
     /// The sampler's log-probability of each.
-    pub logprobs: Vec<f32>,
+    pub(crate) logprobs: Vec<f32>,
     /// Whether the length limit cut it.
-    pub truncated: bool,
+    pub(crate) truncated: bool,
     /// The reward.
-    pub reward: Reward,
+    pub(crate) reward: Reward,
     /// Execution time, wall-clock seconds.
-    pub wall_s: f64,
+    pub(crate) wall_s: f64,
 }
 
 /// Why a group can't be trained on.
 #[derive(Debug, thiserror::Error)]
-pub enum RolloutError {
+pub(crate) enum RolloutError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -79,13 +79,13 @@ pub enum RolloutError {
 }
 
 /// Whether a group can be trained on: complete, or partial with enough rewards.
-pub fn usable(record: &GroupRecord, min_usable: u32) -> bool {
+pub(crate) fn usable(record: &GroupRecord, min_usable: u32) -> bool {
     let rewarded = rewarded(record).count();
     matches!(record.state, GroupState::Complete | GroupState::Partial) && rewarded >= min_usable as usize
 }
 
 /// The rewarded rollouts of a record with their numbers.
-pub fn rewarded(record: &GroupRecord) -> impl Iterator<Item = (u32, &Rewarded)> {
+pub(crate) fn rewarded(record: &GroupRecord) -> impl Iterator<Item = (u32, &Rewarded)> {
     record.ends.iter().flatten().filter_map(|end| match &end.outcome {
         EndOutcome::Rewarded(rewarded) => Some((end.key.rollout, rewarded.as_ref())),
         EndOutcome::Failed { .. } | EndOutcome::Expired => None,
@@ -94,7 +94,7 @@ pub fn rewarded(record: &GroupRecord) -> impl Iterator<Item = (u32, &Rewarded)> 
 
 /// Reads the completions of a group. `adapter` is the adapter of the policy version at its dispatch: a completion
 /// that was drawn by another is refused, so that no gradient is ever taken through the wrong weights.
-pub async fn read(
+pub(crate) async fn read(
     store: &Store,
     run: &RunId,
     group: u64,

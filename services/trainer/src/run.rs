@@ -57,7 +57,7 @@ const TARGETS: [&str; 7] = [
 ];
 
 /// A run under way.
-pub struct Run {
+pub(crate) struct Run {
     ctx: Context<Config>,
     config: RunConfig,
     directory: PathBuf,
@@ -71,7 +71,7 @@ pub struct Run {
 
 impl Run {
     /// Loads the model and the last checkpoint, or begins the run, and publishes the present adapter.
-    pub async fn start(ctx: Context<Config>, config: RunConfig) -> Result<Self> {
+    pub(crate) async fn start(ctx: Context<Config>, config: RunConfig) -> Result<Self> {
         let settings = &ctx.config.trainer;
         let task_dir = settings.tasks_dir().join(config.run.task.as_str());
         let task = PublicTask::load(&task_dir)?;
@@ -155,7 +155,7 @@ impl Run {
     }
 
     /// Takes the steps that are left.
-    pub async fn train(&mut self) -> Result<()> {
+    pub(crate) async fn train(&mut self) -> Result<()> {
         if self.config.run.policy == Policy::Ideator {
             self.collect().await?;
         }
@@ -172,7 +172,7 @@ impl Run {
     }
 
     /// Tells that the run failed; best effort.
-    pub async fn fail(&mut self) {
+    pub(crate) async fn fail(&mut self) {
         if let Err(error) = self.tell(RunPhase::Failed, 0, 0).await {
             tracing::warn!("can't tell that the run failed: {error}");
         }

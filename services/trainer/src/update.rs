@@ -27,57 +27,57 @@ use crate::{
 };
 
 /// What an update needs.
-pub struct Update {
+pub(crate) struct Update {
     /// The run's configuration.
-    pub config: RunConfig,
+    pub(crate) config: RunConfig,
     /// The base model.
-    pub model: Arc<LanguageModel>,
+    pub(crate) model: Arc<LanguageModel>,
     /// The adapter before the step.
-    pub adapter: Arc<Adapter>,
+    pub(crate) adapter: Arc<Adapter>,
     /// The optimizer before the step.
-    pub optimizer: AdamW,
+    pub(crate) optimizer: AdamW,
     /// Step number, from 1.
-    pub step: u64,
+    pub(crate) step: u64,
     /// The step's groups, in dispatch order.
-    pub groups: Vec<EndedGroup>,
+    pub(crate) groups: Vec<EndedGroup>,
     /// Set to leave early.
-    pub stop: Arc<AtomicBool>,
+    pub(crate) stop: Arc<AtomicBool>,
 }
 
 /// What came of it.
-pub struct Updated {
+pub(crate) struct Updated {
     /// The adapter after the step.
-    pub adapter: Arc<Adapter>,
+    pub(crate) adapter: Arc<Adapter>,
     /// The optimizer after the step.
-    pub optimizer: AdamW,
+    pub(crate) optimizer: AdamW,
     /// What was measured.
-    pub measured: Measured,
+    pub(crate) measured: Measured,
 }
 
 /// Numbers of one update.
 #[derive(Clone, Debug, Default)]
-pub struct Measured {
+pub(crate) struct Measured {
     /// Sampler against trainer, before the update.
-    pub mismatch: Mismatch,
+    pub(crate) mismatch: Mismatch,
     /// Loss of the batch.
-    pub loss: f64,
+    pub(crate) loss: f64,
     /// Global gradient norm before clipping.
-    pub grad_norm: f64,
+    pub(crate) grad_norm: f64,
     /// Rate of this step.
-    pub learning_rate: f64,
+    pub(crate) learning_rate: f64,
     /// Mean entropy of the policy at the sampled positions, nats.
-    pub entropy_mean: f64,
+    pub(crate) entropy_mean: f64,
     /// Tokens whose ratio was clipped, and tokens in all.
-    pub clipped_tokens: usize,
+    pub(crate) clipped_tokens: usize,
     /// Tokens trained on.
-    pub tokens: usize,
+    pub(crate) tokens: usize,
     /// Groups without any advantage, which were skipped.
-    pub groups_skipped: u64,
+    pub(crate) groups_skipped: u64,
 }
 
 /// Why an update failed.
 #[derive(Debug, thiserror::Error)]
-pub enum UpdateError {
+pub(crate) enum UpdateError {
     /// The model's pass failed.
     #[error("forward or backward pass of group {group} failed")]
     Pass {
@@ -103,7 +103,7 @@ pub enum UpdateError {
 }
 
 /// Runs the update; takes seconds to minutes of all cores.
-pub fn update(mut update: Update) -> Result<Updated, UpdateError> {
+pub(crate) fn update(mut update: Update) -> Result<Updated, UpdateError> {
     let weights = weights(&update.config, &update.groups);
     let batch_tokens = update
         .groups

@@ -80,7 +80,7 @@ pub(crate) fn engine(config: &EngineConfig) -> Engine {
 }
 
 pub(crate) fn question(text: &str, sampling: Sampling) -> Question {
-    let deadline = Instant::now() + Duration::from_secs(60);
+    let deadline = Instant::now() + Duration::from_secs(600);
     Question {
         prompt: ids(text),
         adapter: None,

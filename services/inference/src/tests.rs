@@ -50,7 +50,7 @@ impl Cluster {
 
     async fn ready(change: impl FnOnce(&mut Config)) -> Self {
         let cluster = Self::start(change).await;
-        tokio::time::timeout(Duration::from_secs(60), cluster.service.ready.wait())
+        tokio::time::timeout(Duration::from_secs(300), cluster.service.ready.wait())
             .await
             .expect("it gets ready");
         cluster
@@ -62,7 +62,7 @@ impl Cluster {
             group: 0,
             rollout: 0,
         };
-        let deadline_ms = Clock::system().now_ms() + 60_000;
+        let deadline_ms = Clock::system().now_ms() + 600_000;
         let envelope = Envelope::new(
             "churn/0/0/generate".into(),
             Some(key),
@@ -105,7 +105,7 @@ impl Cluster {
 
     async fn counted(&self, metric: Metric, labels: &'static [&'static str], value: f64) {
         let metrics = self.service.metrics.clone();
-        eventually(Duration::from_secs(20), || {
+        eventually(Duration::from_secs(120), || {
             let seen = metrics.value(metric, labels);
             async move { seen == value }
         })
@@ -237,7 +237,7 @@ async fn file_that_is_no_model_ends_the_service_with_its_name() {
     bytes.truncate(1_000_000);
     std::fs::write(&path, bytes).unwrap();
     let cluster = Cluster::start(|config| config.inference.model.path = path).await;
-    let ended = tokio::time::timeout(Duration::from_secs(60), cluster.service.join())
+    let ended = tokio::time::timeout(Duration::from_secs(300), cluster.service.join())
         .await
         .unwrap();
     let message = format!("{:#}", ended.unwrap_err());
@@ -253,7 +253,7 @@ async fn port_in_use_ends_the_service_with_its_name() {
     let address = taken.local_addr().unwrap().to_string();
     let listen = address.clone();
     let cluster = Cluster::start(|config| config.inference.http.listen = listen).await;
-    let ended = tokio::time::timeout(Duration::from_secs(60), cluster.service.join())
+    let ended = tokio::time::timeout(Duration::from_secs(300), cluster.service.join())
         .await
         .unwrap();
     let message = format!("{:#}", ended.unwrap_err());

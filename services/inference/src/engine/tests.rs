@@ -273,7 +273,7 @@ async fn rows(engine: &Engine, wanted: usize) {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(20), watched)
+    tokio::time::timeout(Duration::from_secs(120), watched)
         .await
         .expect("the number of rows is reached");
 }

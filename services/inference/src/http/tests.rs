@@ -285,7 +285,7 @@ async fn reached(condition: impl Fn() -> bool) {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(20), watched)
+    tokio::time::timeout(Duration::from_secs(120), watched)
         .await
         .expect("the condition is reached");
 }

@@ -77,8 +77,9 @@ impl Bus {
                     answer.as_ref().err().map(|fault| fault.code),
                     started.elapsed().as_secs_f64(),
                 );
-                bus.reply(message, answer).await;
+                // Before the answer: who asks again on hearing it must find the slot free.
                 drop(slot);
+                bus.reply(message, answer).await;
             });
         }
         // What was sent to us before the server heard that we stop.

@@ -28,8 +28,6 @@ pub(crate) struct EndedGroup {
 /// A rollout with its reward.
 #[derive(Clone, Debug)]
 pub(crate) struct EndedRollout {
-    /// Its number in the group.
-    pub(crate) rollout: u32,
     /// Drawn ids.
     pub(crate) token_ids: Vec<u32>,
     /// The sampler's log-probability of each.
@@ -144,7 +142,6 @@ pub(crate) async fn read(
             return Err(RolloutError::OtherPrompt { key });
         }
         ended.rollouts.push(EndedRollout {
-            rollout,
             token_ids: completion.token_ids,
             logprobs: completion.logprobs,
             truncated: completion.truncated,

@@ -4,10 +4,9 @@ use journeyman_schemas::reward::Reward;
 
 use super::*;
 
-fn rollout(rollout: u32, score: Option<f64>, wall_s: f64) -> EndedRollout {
+fn rollout(score: Option<f64>, wall_s: f64) -> EndedRollout {
     let valid = score.is_some();
     EndedRollout {
-        rollout,
         token_ids: vec![1, 2],
         logprobs: vec![-1.0, -1.0],
         truncated: false,
@@ -24,9 +23,9 @@ fn rollout(rollout: u32, score: Option<f64>, wall_s: f64) -> EndedRollout {
 }
 
 fn group(number: u64, scores: &[Option<f64>]) -> EndedGroup {
-    let rollouts = (0..)
+    let rollouts = (1..)
         .zip(scores)
-        .map(|(index, &score)| rollout(index, score, f64::from(index + 1)))
+        .map(|(second, &score)| rollout(score, f64::from(second)))
         .collect();
     EndedGroup {
         group: number,

@@ -1,8 +1,4 @@
 //! A whole pipeline in one process: real NATS, real Redis, real services, a scripted model.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "tests have no service context to go through"
-)]
 
 use std::time::Duration;
 
@@ -213,11 +209,8 @@ impl Pipeline {
                 .is_some_and(|record| record.state != GroupState::Open)
         })
         .await;
-        Ok(self
-            .store
-            .group(&self.run, group)
-            .await?
-            .ok_or_else(|| anyhow::anyhow!("group {group} is gone"))?)
+        let record = self.store.group(&self.run, group).await?;
+        record.ok_or_else(|| anyhow::anyhow!("group {group} is gone"))
     }
 }
 

@@ -128,9 +128,8 @@ impl From<redis::RedisError> for StoreError {
             ErrorKind::Server(
                 ServerErrorKind::BusyLoading | ServerErrorKind::TryAgain | ServerErrorKind::MasterDown,
             ) => StoreError::Unavailable(error),
-            _ if error.code() == Some("OOM") || error.to_string().contains("OOM command not allowed") => {
-                StoreError::Full(error)
-            }
+            // An aborted transaction carries the codes of its commands in its text only.
+            _ if error.code() == Some("OOM") || error.to_string().contains("OOM") => StoreError::Full(error),
             _ => StoreError::Refused(error),
         }
     }

@@ -146,6 +146,10 @@ fn system_python() -> PathBuf {
     if debian.exists() { debian } else { "python3".into() }
 }
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "looks where a shell would look; there is no configuration yet"
+)]
 fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path)

@@ -28,6 +28,10 @@ struct Segment {
 
 /// Keys and values of one layer, `[rows, Hkv * D]` each, after the rotary embedding.
 #[derive(Clone)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one per layer and row; a box would cost more than the room"
+)]
 enum LayerCache {
     Empty,
     Host { keys: Vec<f32>, values: Vec<f32> },

@@ -204,7 +204,7 @@ impl Adapter {
             start = end;
         }
         let mut header = serde_json::Value::Object(entries).to_string();
-        while header.len() % 8 != 0 {
+        while !header.len().is_multiple_of(8) {
             header.push(' ');
         }
         let mut bytes = Vec::with_capacity(8 + header.len() + start);

@@ -56,6 +56,10 @@ pub(crate) struct LowRankPart {
 
 /// Keys and values of some positions in order, `[S, Hkv * D]`.
 #[derive(Clone)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "lives for one call; a box would cost more than the room"
+)]
 pub(crate) enum CachePiece<'a> {
     Host(Piece<'a>),
     Device { keys: Tensor<2>, values: Tensor<2> },
@@ -299,13 +303,6 @@ impl Weight {
             Self::Host(Panels::float(inner, columns, fill))
         } else {
             Self::Device(tensors::weight(inner, columns, &device.burn(), fill))
-        }
-    }
-
-    pub(crate) fn columns(&self) -> usize {
-        match self {
-            Self::Host(panels) => panels.columns(),
-            Self::Device(tensor) => tensor.dims()[1],
         }
     }
 }

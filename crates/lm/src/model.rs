@@ -240,19 +240,18 @@ impl Model {
             row.sequence.end_append(row.tokens.len());
         }
         let mut logits = self.logits(&hidden.select(&wanted));
+        // From the last row on: each takes the end of the logits.
         let mut results = Vec::with_capacity(rows.len());
-        for row in rows.iter() {
+        for row in rows.iter().rev() {
             let count = match row.logits {
                 Wanted::None => 0,
                 Wanted::Last => 1,
                 Wanted::All => row.tokens.len(),
             };
-            let rest = logits.split_off(count * self.config.vocab_size);
-            results.push(Logits {
-                rows: count,
-                data: std::mem::replace(&mut logits, rest),
-            });
+            let data = logits.split_off(logits.len() - count * self.config.vocab_size);
+            results.push(Logits { rows: count, data });
         }
+        results.reverse();
         Ok(results)
     }
 
@@ -343,6 +342,10 @@ impl Model {
     ///
     /// # Shapes
     /// - `input`: `[N, hidden]`, returns `[N, hidden]`
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one caller, which has each of them at hand"
+    )]
     fn layer(
         &self,
         index: usize,

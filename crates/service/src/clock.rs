@@ -76,3 +76,6 @@ impl Clock {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -26,7 +26,9 @@ impl LogLevel {
         })?;
         let (filter, handle) = reload::Layer::new(filter);
         let for_people = std::io::stderr().is_terminal();
-        let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(for_people);
+        let lines = tracing_subscriber::fmt::layer()
+            .with_writer(std::io::stderr)
+            .with_ansi(for_people);
         let lines = match section.log_format {
             LogFormat::Text => lines.boxed(),
             LogFormat::Json => lines.json().boxed(),

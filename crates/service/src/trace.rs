@@ -8,3 +8,6 @@ pub fn new_traceparent() -> String {
     let span = &Uuid::new_v4().simple().to_string()[..16];
     format!("00-{trace}-{span}-01")
 }
+
+#[cfg(test)]
+mod tests;

@@ -20,7 +20,10 @@ pub struct Shelf {
 impl Shelf {
     /// Over the directory `tasks` with one prepared task per folder. Reads nothing yet.
     pub fn new(tasks: PathBuf) -> Self {
-        Self { tasks, loaded: Mutex::new(HashMap::new()) }
+        Self {
+            tasks,
+            loaded: Mutex::new(HashMap::new()),
+        }
     }
 
     /// The task `id`, from disk when it is asked for the first time. Blocks then.

@@ -7,6 +7,9 @@
 //! quarter of the memory traffic. An output element is summed over each block in order and the
 //! blocks are added in order, whatever the number of rows: results do not depend on batch mates.
 
+use std::cell::RefCell;
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::shared::Shared;
@@ -20,6 +23,10 @@ const DEPTH: usize = 256;
 const TILE: usize = 6;
 /// Rows whose block (of `DEPTH` positions) stays in the second-level cache.
 const ROWS: usize = 16 * TILE;
+/// Blocks whose rows are packed at a time.
+const BLOCKS: usize = 20;
+/// Panels that a task sums up at a time.
+const GROUP: usize = 8;
 
 /// A `[K, M]` weight, cut for products from the left.
 pub(crate) struct Panels {
@@ -238,68 +245,93 @@ impl Panels {
             offset: target.offset,
             add: target.add,
         };
-        let run = |scratch: &mut Scratch, task: usize| {
+        // Tasks that share rows also share their packed form.
+        let shared = (panel_chunks > 1 && self.inner <= BLOCKS * DEPTH).then(|| self.pack_all(rows));
+        let run = |task: usize| {
             let (row_chunk, panel_chunk) = (task % row_chunks, task / row_chunks);
             let first = panel_chunk * panels_per_task;
             let panels = first..(first + panels_per_task).min(panels);
-            self.multiply_part(rows, row_chunk * ROWS, panels, &output, scratch);
+            SCRATCH.with_borrow_mut(|scratch| {
+                let Scratch {
+                    rows: packed,
+                    weights,
+                } = scratch;
+                let source = match &shared {
+                    Some(shared) => Source::Packed(&shared[row_chunk * ROWS * self.inner..]),
+                    None => Source::Rows(rows, packed),
+                };
+                let part = Part {
+                    first_row: row_chunk * ROWS,
+                    rows: rows.rows,
+                    panels,
+                };
+                self.multiply_part(source, part, &output, weights);
+            });
         };
         let tasks = row_chunks * panel_chunks;
         if tasks == 1 {
-            run(&mut Scratch::new(), 0);
+            run(0);
         } else {
-            (0..tasks)
-                .into_par_iter()
-                .with_max_len(1)
-                .for_each_init(Scratch::new, run);
+            (0..tasks).into_par_iter().with_max_len(1).for_each(run);
+        }
+    }
+
+    /// All rows in packed form: `ROWS` rows after `ROWS` rows, block after block.
+    fn pack_all(&self, rows: View<'_>) -> Vec<f32> {
+        let chunks = rows.rows.div_ceil(ROWS);
+        let mut packed = vec![0.0; chunks * ROWS * self.inner];
+        packed
+            .par_chunks_mut(ROWS * self.inner)
+            .enumerate()
+            .for_each(|(chunk, packed)| {
+                let range = chunk * ROWS..((chunk + 1) * ROWS).min(rows.rows);
+                self.pack_blocks(rows, range, 0..self.inner.div_ceil(DEPTH), packed);
+            });
+        packed
+    }
+
+    /// Some blocks of up to `ROWS` rows in packed form, block after block.
+    fn pack_blocks(&self, rows: View<'_>, range: Range<usize>, blocks: Range<usize>, packed: &mut [f32]) {
+        for (index, block) in blocks.enumerate() {
+            let (start, depth) = (block * DEPTH, DEPTH.min(self.inner - block * DEPTH));
+            pack_rows(
+                rows,
+                range.clone(),
+                start,
+                &mut packed[index * ROWS * DEPTH..][..ROWS * depth],
+            );
         }
     }
 
     /// The product of up to `ROWS` rows with some panels.
-    fn multiply_part(
-        &self,
-        rows: View<'_>,
-        first_row: usize,
-        panels: std::ops::Range<usize>,
-        output: &Output<'_>,
-        scratch: &mut Scratch,
-    ) {
-        let row_count = ROWS.min(rows.rows - first_row);
+    fn multiply_part(&self, mut source: Source<'_>, part: Part, output: &Output<'_>, scratch: &mut [f32]) {
+        let first_row = part.first_row;
+        let row_count = ROWS.min(part.rows - first_row);
         let blocks = self.inner.div_ceil(DEPTH);
-        for block in 0..blocks {
-            let depth = DEPTH.min(self.inner - block * DEPTH);
-            pack_rows(
-                rows,
-                first_row,
-                row_count,
-                block * DEPTH,
-                depth,
-                &mut scratch.rows,
-            );
-            for panel in panels.clone() {
-                let weights = self.block(block, panel, &mut scratch.weights);
-                let lanes = WIDTH.min(self.columns - panel * WIDTH);
-                for (tile, packed) in scratch
-                    .rows
-                    .chunks_exact(TILE * depth)
-                    .enumerate()
-                    .take(row_count.div_ceil(TILE))
-                {
-                    let tile_rows = TILE.min(row_count - tile * TILE);
-                    let mut sums = [[0.0_f32; WIDTH]; TILE];
-                    tile_product(tile_rows, packed, weights, &mut sums);
-                    for (row, sums) in sums.iter().enumerate().take(tile_rows) {
-                        let start =
-                            (first_row + tile * TILE + row) * output.stride + output.offset + panel * WIDTH;
-                        #[expect(unsafe_code, reason = "tasks write disjoint parts of one matrix")]
-                        // SAFETY: a task alone writes its rows and panels, one part at a time.
-                        let out = unsafe { output.values.part(start, lanes) };
-                        if block > 0 || output.add {
-                            for (out, sum) in out.iter_mut().zip(sums) {
-                                *out += sum;
-                            }
-                        } else {
-                            out.copy_from_slice(&sums[..lanes]);
+        for first_block in (0..blocks).step_by(BLOCKS) {
+            let blocks = first_block..(first_block + BLOCKS).min(blocks);
+            let packed: &[f32] = match &mut source {
+                Source::Packed(packed) => packed,
+                Source::Rows(rows, packed) => {
+                    self.pack_blocks(*rows, first_row..first_row + row_count, blocks.clone(), packed);
+                    packed
+                }
+            };
+            // Some panels at a time, so that their sums stay in a near cache from block to block.
+            for first_panel in part.panels.clone().step_by(GROUP) {
+                for block in blocks.clone() {
+                    let depth = DEPTH.min(self.inner - block * DEPTH);
+                    let packed = &packed[(block - first_block) * ROWS * DEPTH..][..ROWS * depth];
+                    for panel in first_panel..(first_panel + GROUP).min(part.panels.end) {
+                        let weights = self.block(block, panel, scratch);
+                        let lanes = WIDTH.min(self.columns - panel * WIDTH);
+                        for tile in 0..row_count.div_ceil(TILE) {
+                            let rows = TILE.min(row_count - tile * TILE);
+                            let packed = &packed[tile * TILE * depth..(tile + 1) * TILE * depth];
+                            let mut sums = [[0.0_f32; WIDTH]; TILE];
+                            tile_product(rows, packed, weights, &mut sums);
+                            let row = first_row + tile * TILE;
+                            output.write(row, panel, lanes, &sums[..rows], block > 0);
                         }
                     }
                 }
@@ -308,7 +340,7 @@ impl Panels {
     }
 
     /// A block of a panel in f32, `[depth, 16]`; decoded into `scratch` if it is coded.
-    fn block<'a>(&'a self, block: usize, panel: usize, scratch: &'a mut Vec<f32>) -> &'a [f32] {
+    fn block<'a>(&'a self, block: usize, panel: usize, scratch: &'a mut [f32]) -> &'a [f32] {
         let depth = DEPTH.min(self.inner - block * DEPTH);
         let start = block_start(block, panel, self.columns.div_ceil(WIDTH), depth);
         let len = depth * WIDTH;
@@ -322,6 +354,13 @@ impl Panels {
             } => {
                 let groups = start / group..(start + len) / group;
                 let out = &mut scratch[..len];
+                // Blocks of panels follow each other: ask for the next one now.
+                prefetch(codes.get(start + len..start + 2 * len).unwrap_or_default());
+                prefetch(
+                    scales
+                        .get(groups.end..groups.end + groups.len())
+                        .unwrap_or_default(),
+                );
                 if minima.is_empty() {
                     decode(&codes[start..start + len], &scales[groups], *group, out);
                 } else {
@@ -339,6 +378,19 @@ impl Panels {
     }
 }
 
+/// The rows of a task, to be packed or packed already.
+enum Source<'a> {
+    Rows(View<'a>, &'a mut Vec<f32>),
+    Packed(&'a [f32]),
+}
+
+/// The share of a task: up to `ROWS` rows from `first_row` on, of `rows` in all, and some panels.
+struct Part {
+    first_row: usize,
+    rows: usize,
+    panels: Range<usize>,
+}
+
 struct Output<'a> {
     values: Shared<'a, f32>,
     stride: usize,
@@ -346,19 +398,39 @@ struct Output<'a> {
     add: bool,
 }
 
-/// Buffers of one task.
+impl Output<'_> {
+    /// Writes or adds the sums of a tile to `lanes` columns of a panel.
+    fn write(&self, first_row: usize, panel: usize, lanes: usize, sums: &[[f32; WIDTH]], add: bool) {
+        for (row, sums) in sums.iter().enumerate() {
+            let start = (first_row + row) * self.stride + self.offset + panel * WIDTH;
+            #[expect(unsafe_code, reason = "tasks write disjoint parts of one matrix")]
+            // SAFETY: a task alone writes its rows and panels, one part at a time.
+            let out = unsafe { self.values.part(start, lanes) };
+            match (<&mut [f32; WIDTH]>::try_from(&mut *out), add || self.add) {
+                (Ok(out), true) => {
+                    for lane in 0..WIDTH {
+                        out[lane] += sums[lane];
+                    }
+                }
+                (Ok(out), false) => *out = *sums,
+                (Err(_), true) => out.iter_mut().zip(sums).for_each(|(out, sum)| *out += sum),
+                (Err(_), false) => out.copy_from_slice(&sums[..lanes]),
+            }
+        }
+    }
+}
+
+/// Buffers of one thread.
 struct Scratch {
     rows: Vec<f32>,
     weights: Vec<f32>,
 }
 
-impl Scratch {
-    fn new() -> Self {
-        Self {
-            rows: vec![0.0; ROWS * DEPTH],
-            weights: vec![0.0; DEPTH * WIDTH],
-        }
-    }
+thread_local! {
+    static SCRATCH: RefCell<Scratch> = RefCell::new(Scratch {
+        rows: vec![0.0; ROWS * DEPTH * BLOCKS],
+        weights: vec![0.0; DEPTH * WIDTH],
+    });
 }
 
 /// Where a block of a panel starts: all panels of block 0, then all of block 1, and so on.
@@ -373,18 +445,22 @@ fn spread<T: Copy>(target: &mut [T], values: &[T], lane: usize) {
     }
 }
 
-/// Copies rows into tiles of `[depth, 6]`, with zeros below the last row.
-fn pack_rows(rows: View<'_>, first: usize, count: usize, start: usize, depth: usize, packed: &mut [f32]) {
-    for tile in 0..count.div_ceil(TILE) {
+/// Copies part of some rows into tiles of `[depth, 6]`; the last tile's missing rows keep old values.
+fn pack_rows(rows: View<'_>, range: Range<usize>, start: usize, packed: &mut [f32]) {
+    let depth = packed.len() / ROWS;
+    for (tile, first) in range.clone().step_by(TILE).enumerate() {
         let packed = &mut packed[tile * TILE * depth..(tile + 1) * TILE * depth];
-        let tile_rows = TILE.min(count - tile * TILE);
-        for row in 0..tile_rows {
-            let source = (first + tile * TILE + row) * rows.stride + start;
-            for (packed, value) in packed
-                .chunks_exact_mut(TILE)
-                .zip(&rows.values[source..source + depth])
-            {
-                packed[row] = *value;
+        let row = |index: usize| &rows.values[(first + index) * rows.stride + start..][..depth];
+        if first + TILE <= range.end {
+            let rows: [&[f32]; TILE] = std::array::from_fn(row);
+            for (index, packed) in packed.as_chunks_mut::<TILE>().0.iter_mut().enumerate() {
+                *packed = std::array::from_fn(|row| rows[row][index]);
+            }
+        } else {
+            for index in 0..range.end - first {
+                for (packed, value) in packed.chunks_exact_mut(TILE).zip(row(index)) {
+                    packed[index] = *value;
+                }
             }
         }
     }
@@ -421,6 +497,20 @@ vectorized! {
             }
         }
     }
+}
+
+/// Starts to load values that will be needed soon.
+fn prefetch<T>(values: &[T]) {
+    #[cfg(target_arch = "x86_64")]
+    for line in values.chunks((64 / size_of::<T>()).max(1)) {
+        #[expect(unsafe_code, reason = "prefetch instructions")]
+        // SAFETY: a prefetch has no effect but on the cache, and the address is that of a value.
+        unsafe {
+            std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(line.as_ptr().cast());
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = values;
 }
 
 /// `sums[r] = Σ_k rows[k][r] * weights[k]` for the first `count` rows of a tile.

@@ -2,7 +2,6 @@
 
 use std::{
     net::{SocketAddr, TcpListener},
-    path::PathBuf,
     process::{Child, Command, ExitStatus, Output, Stdio},
     time::{Duration, Instant},
 };
@@ -17,17 +16,10 @@ use nix::{
 
 use crate::desk::{Desk, LONG, ask};
 
-/// The example `smallest`, which stands beside the folder of this test's own program.
-fn smallest() -> Result<Command> {
-    let own = std::env::current_exe()?;
-    let target: PathBuf = own
-        .ancestors()
-        .nth(2)
-        .context("the test is not in a target folder")?
-        .into();
-    let mut command = Command::new(target.join("examples/smallest"));
+fn smallest() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_smallest"));
     command.env_clear().env("JOURNEYMAN__SERVICE__LOG", "warn");
-    Ok(command)
+    command
 }
 
 fn stderr(output: &Output) -> String {
@@ -43,7 +35,7 @@ impl Running {
     async fn start(desk: &Desk, grace_s: &str) -> Result<Self> {
         // Free a moment ago; no other program here takes fixed ports.
         let admin = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
-        let child = smallest()?
+        let child = smallest()
             .env("JOURNEYMAN__NATS__URL", desk.nats.url())
             .env("JOURNEYMAN__REDIS__URL", desk.redis.url())
             .env("JOURNEYMAN__ADMIN__LISTEN", admin.to_string())
@@ -162,9 +154,9 @@ async fn log_filter_is_shown_and_changed() -> Result<()> {
 
 #[test]
 fn configuration_is_checked_and_dumped() -> Result<()> {
-    let good = smallest()?.arg("--check-config").output()?;
+    let good = smallest().arg("--check-config").output()?;
     assert_eq!(good.status.code(), Some(0), "{}", stderr(&good));
-    let dump = smallest()?
+    let dump = smallest()
         .arg("--dump-config")
         .env("JOURNEYMAN__SMALLEST__SLOTS", "9")
         .output()?;
@@ -177,7 +169,7 @@ fn configuration_is_checked_and_dumped() -> Result<()> {
     let directory = tempfile::tempdir()?;
     let file = directory.path().join("smallest.toml");
     std::fs::write(&file, "[smallest]\nslots = 2\nslotz = 3\n")?;
-    let bad = smallest()?
+    let bad = smallest()
         .arg("--check-config")
         .arg("--config")
         .arg(&file)
@@ -188,7 +180,7 @@ fn configuration_is_checked_and_dumped() -> Result<()> {
         text.contains("line 3") && text.contains("`slotz`") && text.contains("`slots`"),
         "{text}"
     );
-    let zero = smallest()?.env("JOURNEYMAN__SMALLEST__SLOTS", "0").output()?;
+    let zero = smallest().env("JOURNEYMAN__SMALLEST__SLOTS", "0").output()?;
     assert_eq!(
         stderr(&zero),
         "journeyman-smallest: `smallest.slots` is `0`: it must be at least 1\n"
@@ -200,7 +192,7 @@ fn configuration_is_checked_and_dumped() -> Result<()> {
 fn port_in_use_is_said_before_anything_else() -> Result<()> {
     let taken = TcpListener::bind("127.0.0.1:0")?;
     let listen = taken.local_addr()?.to_string();
-    let output = smallest()?.env("JOURNEYMAN__ADMIN__LISTEN", &listen).output()?;
+    let output = smallest().env("JOURNEYMAN__ADMIN__LISTEN", &listen).output()?;
     assert_eq!(output.status.code(), Some(1));
     let text = stderr(&output);
     assert!(
@@ -218,7 +210,7 @@ fn port_in_use_is_said_before_anything_else() -> Result<()> {
 async fn wrong_or_missing_redis_is_said_with_its_mend() -> Result<()> {
     let desk = Desk::open().await?;
     let evicting = RedisServer::with_policy("allkeys-lru")?;
-    let output = smallest()?
+    let output = smallest()
         .env("JOURNEYMAN__NATS__URL", desk.nats.url())
         .env("JOURNEYMAN__REDIS__URL", evicting.url())
         .output()?;
@@ -226,7 +218,7 @@ async fn wrong_or_missing_redis_is_said_with_its_mend() -> Result<()> {
     let text = stderr(&output);
     assert!(text.contains("config set maxmemory-policy noeviction"), "{text}");
 
-    let output = smallest()?
+    let output = smallest()
         .env("JOURNEYMAN__NATS__URL", desk.nats.url())
         .env("JOURNEYMAN__REDIS__URL", "unix:///nowhere/redis.sock")
         .output()?;

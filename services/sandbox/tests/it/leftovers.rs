@@ -68,13 +68,13 @@ while True: pass
 fn killed_executor_leaves_no_orphan_and_its_successor_cleans_up() {
     let files = open_directory();
     let (spool, marker) = (files.path().join("spool"), sleep_marker());
-    let mut victim = example(
+    let mut victim = execute(
         files.path(),
         &spool,
         &format!("import subprocess; subprocess.run(['sleep', '{marker}'])"),
     )
     .spawn()
-    .expect("the example is built");
+    .expect("it was copied");
     eventually("the program runs", || processes_with(&marker) > 0);
     let executors = names_in(&spool);
     victim.kill().expect("it runs");
@@ -109,13 +109,13 @@ fn ordinary_user_runs_programs_at_the_weaker_level_or_is_refused() {
     fs::create_dir(&home).expect("can write in temp");
     std::os::unix::fs::chown(&home, Some(65_534), Some(65_534)).expect("we are root");
     let run = |level: &str| {
-        let mut command = example(files.path(), &home.join("spool"), "print('fine')");
+        let mut command = execute(files.path(), &home.join("spool"), "print('fine')");
         command
             .args(["30", "1", level])
             .uid(65_534)
             .gid(65_534)
             .stderr(Stdio::piped());
-        let output = command.output().expect("the example is built");
+        let output = command.output().expect("it was copied");
         format!(
             "{}{}",
             String::from_utf8_lossy(&output.stdout),
@@ -134,23 +134,18 @@ fn ordinary_user_runs_programs_at_the_weaker_level_or_is_refused() {
     );
 }
 
-/// The example `execute` on a program, in a place that any user can reach.
-fn example(files: &Path, spool: &Path, program: &str) -> Command {
-    let here = std::env::current_exe().expect("the test is a file");
-    let built = here
-        .ancestors()
-        .nth(2)
-        .expect("it lies in target/*/deps")
-        .join("examples/execute");
-    let copy = files.join("execute");
+/// The program `journeyman-execute` on a program, in a place that any user can reach.
+fn execute(files: &Path, spool: &Path, program: &str) -> Command {
+    let copy = files.join("journeyman-execute");
     if !copy.exists() {
         // By another process: a file that we have open for writing, or a child of another test has, does not start.
+        let built = env!("CARGO_BIN_EXE_journeyman-execute");
         let copied = Command::new("cp")
             .arg(built)
             .arg(&copy)
             .status()
             .expect("cp is there");
-        assert!(copied.success(), "cargo test builds examples");
+        assert!(copied.success(), "it can be copied");
     }
     let (path, data) = (files.join("program.py"), files.join("data"));
     fs::write(&path, program).expect("can write in temp");

@@ -1,9 +1,11 @@
 //! Taking `submission.csv` from a directory that the program filled as it liked.
 
+use std::thread;
+
 use journeyman_sandbox::executor::Submission;
 use journeyman_schemas::execution::Verdict;
 
-use crate::Bench;
+use crate::{Bench, eventually, processes_with, sleep_marker};
 
 /// Runs a program that succeeds, and returns why its submission was refused.
 fn refusal(program: &str) -> String {
@@ -97,11 +99,24 @@ open('submission.csv', 'w').write('id\\n'); os.chmod('submission.csv', 0o400); o
 }
 
 #[test]
-fn submission_of_a_program_that_ran_too_long_is_still_taken() {
-    let ran = Bench::new().run_within(
-        "open('submission.csv', 'w').write('id\\n')\nwhile True: pass\n",
-        |limits| limits.wall_s = 0.8,
-    );
-    assert_eq!(ran.verdict, Verdict::Timeout);
+fn submission_of_a_killed_program_is_still_taken() {
+    let bench = Bench::new();
+    let marker = sleep_marker();
+    let request = bench.request(&format!(
+        "import os
+open('submission.csv', 'w').write('id\\n')
+os.execv('/usr/bin/sleep', ['sleep', '{marker}'])
+"
+    ));
+    let ran = thread::scope(|scope| {
+        let running = scope.spawn(|| bench.executor.run(&request));
+        eventually("the program has written", || processes_with(&marker) > 0);
+        request.cancel.cancel();
+        running
+            .join()
+            .expect("run does not panic")
+            .expect("the sandbox itself does not fail")
+    });
+    assert_eq!(ran.verdict, Verdict::Killed);
     assert_eq!(ran.submission, Submission::Taken(b"id\n".to_vec()));
 }

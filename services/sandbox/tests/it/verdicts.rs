@@ -68,11 +68,11 @@ for number in range(1, 32):
 print('ignoring', flush=True)
 while True: pass
 ",
-        |limits| limits.wall_s = 0.8,
+        |limits| limits.wall_s = 4.0,
     );
     assert_eq!((ran.verdict, ran.stopped), (Verdict::Timeout, Some("wall")));
     assert_eq!((ran.exit_code, ran.signal), (None, None));
-    assert!((0.8..2.0).contains(&ran.wall_s), "wall {}", ran.wall_s);
+    assert!((4.0..14.0).contains(&ran.wall_s), "wall {}", ran.wall_s);
     assert!(
         ran.cpu_s > 0.1,
         "the CPU time of a killed tree is counted: {}",
@@ -239,7 +239,7 @@ print('parent done')
 "
     ));
     assert_eq!((ran.verdict, text(&ran).as_str()), (Verdict::Ok, "parent done\n"));
-    assert!(begun.elapsed().as_secs_f64() < 5.0, "{:?}", begun.elapsed());
+    assert!(begun.elapsed().as_secs_f64() < 60.0, "{:?}", begun.elapsed());
     assert_eq!(processes_with(&marker), 0);
 }
 

@@ -1,7 +1,7 @@
 //! Runs one program as the sandbox does, without queue and store, and prints what came of it as JSON.
 //!
-//! `cargo run --release -p journeyman-sandbox --example execute -- HOME SPOOL PROGRAM.py DATA_DIR [WALL_S [TIMES [LEVEL]]]`,
-//! where HOME is the data home with the `python` environment in it.
+//! `journeyman-execute HOME SPOOL PROGRAM.py DATA_DIR [WALL_S [TIMES [LEVEL]]]`, where HOME is the data home with the
+//! `python` environment in it. For operators who try a machine out, and for tests that need an executor to kill.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,

@@ -1,4 +1,4 @@
-//! The smallest service: each job waits for as long as it says.
+//! The smallest service, for this crate's tests and as an example: each job waits for as long as it says.
 
 use std::{process::ExitCode, time::Duration};
 

@@ -6,11 +6,6 @@ SHELL := bash
 .DEFAULT_GOAL := help
 .PHONY: help train test setup setup-tests build assets assets-tests checks up doctor
 
-# Nothing is compiled twice there, so what incremental builds keep would only cost.
-ifeq ($(CI),true)
-export CARGO_INCREMENTAL := 0
-endif
-
 JOURNEYMAN := target/release/journeyman
 MODEL := qwen2-5-coder-0-5b-instruct
 TEST_MODEL := smollm2-135m-instruct

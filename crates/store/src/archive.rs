@@ -47,8 +47,7 @@ impl Store {
     ) -> Result<Vec<ArchivedSolution>, StoreError> {
         let keys = RunKeys(run);
         let mut both = redis::pipe();
-        both.atomic()
-            .cmd("ZRANGE")
+        both.cmd("ZRANGE")
             .arg(keys.archive(task))
             .arg(0)
             .arg(-1)
@@ -75,7 +74,7 @@ impl Store {
     pub async fn pool(&self, run: &RunId, task: &TaskId) -> Result<Vec<Solution>, StoreError> {
         let keys = RunKeys(run);
         let mut both = redis::pipe();
-        both.atomic().cmd("ZRANGE").arg(keys.pool(task)).arg(0).arg(-1);
+        both.cmd("ZRANGE").arg(keys.pool(task)).arg(0).arg(-1);
         both.hgetall(keys.pool_values(task));
         let (order, values): (Vec<String>, std::collections::HashMap<String, String>) =
             self.run_all(&both).await?;

@@ -128,8 +128,10 @@ impl From<redis::RedisError> for StoreError {
             ErrorKind::Server(
                 ServerErrorKind::BusyLoading | ServerErrorKind::TryAgain | ServerErrorKind::MasterDown,
             ) => StoreError::Unavailable(error),
-            // An aborted transaction carries the codes of its commands in its text only.
-            _ if error.code() == Some("OOM") || error.to_string().contains("OOM") => StoreError::Full(error),
+            // The code `OOM` of a function or a transaction stands in its text only.
+            _ if error.to_string().contains("command not allowed when used memory") => {
+                StoreError::Full(error)
+            }
             _ => StoreError::Refused(error),
         }
     }

@@ -204,7 +204,8 @@ impl Store {
     pub async fn group(&self, run: &RunId, group: u64) -> Result<Option<GroupRecord>, StoreError> {
         let keys = RunKeys(run);
         let mut both = redis::pipe();
-        both.atomic().hgetall(keys.group(group)).hgetall(keys.ends(group));
+        // In this order: a state that is not open is followed by all ends. A transaction is refused when Redis is full.
+        both.hgetall(keys.group(group)).hgetall(keys.ends(group));
         let (fields, ends): (HashMap<String, String>, HashMap<u32, String>) = self.run_all(&both).await?;
         if fields.is_empty() {
             return Ok(None);

@@ -62,7 +62,7 @@ pub(crate) fn short_timing() -> Timing {
         pull: Duration::from_secs(1),
         publish: Duration::from_secs(15),
         working: Duration::from_millis(100),
-        silence: Duration::from_millis(800),
+        silence: Duration::from_secs(2),
         object: Duration::from_secs(20),
     }
 }

@@ -192,7 +192,7 @@ async fn job_that_outlives_its_deadline_is_dropped() {
     let desk = Desk::open().await;
     let worker = desk.worker(1, 5, |_, _| std::future::pending()).await;
     desk.bus
-        .enqueue(&envelope(0, 1500, Sum { terms: vec![] }))
+        .enqueue(&envelope(0, 5000, Sum { terms: vec![] }))
         .await
         .unwrap();
     eventually(LONG, async || desk.notes.lost().len() == 1).await;

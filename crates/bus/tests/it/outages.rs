@@ -74,7 +74,8 @@ async fn job_that_was_done_before_a_restart_is_not_taken_again() {
     desk.server.restart().unwrap();
     desk.enqueue(0).await;
     desk.enqueue(1).await;
-    eventually(LONG, async || desk.notes.done() == 2).await;
+    // More than 2 when the kill came before the acknowledgement was on disk: delivered again, not stored again.
+    eventually(LONG, async || desk.notes.done() >= 2).await;
     worker.finish().await;
     assert_eq!(stored(&desk.server, JOBS_STREAM).await, 2);
 }
@@ -110,7 +111,7 @@ async fn streams_that_vanish_are_made_again() {
         .await
         .unwrap();
     desk.enqueue(1).await;
-    eventually(LONG, async || desk.notes.done() == 2).await;
+    eventually(LONG, async || desk.notes.done() >= 2).await;
     worker.finish().await;
 }
 

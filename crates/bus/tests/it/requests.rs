@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use tokio::{task::JoinHandle, time::sleep};
 use tokio_util::sync::CancellationToken;
 
-use crate::desk::{Desk, LONG, envelope};
+use crate::desk::{Desk, LONG, envelope, short_timing};
 
 const SUBJECT: &str = "jm.test.echo";
 
@@ -111,7 +111,7 @@ async fn question_that_nobody_hears_fails_at_once() {
         "{error}"
     );
     assert!(
-        started.elapsed() < Duration::from_millis(700),
+        started.elapsed() < short_timing().silence,
         "{:?}",
         started.elapsed()
     );

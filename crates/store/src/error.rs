@@ -129,7 +129,7 @@ impl From<redis::RedisError> for StoreError {
                 ServerErrorKind::BusyLoading | ServerErrorKind::TryAgain | ServerErrorKind::MasterDown,
             ) => StoreError::Unavailable(error),
             // The code `OOM` of a function or a transaction stands in its text only.
-            _ if error.to_string().contains("command not allowed when used memory") => {
+            _ if error.code() == Some("OOM") || error.to_string().contains("when used memory") => {
                 StoreError::Full(error)
             }
             _ => StoreError::Refused(error),

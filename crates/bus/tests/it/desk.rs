@@ -52,6 +52,8 @@ pub(crate) struct Desk {
     pub(crate) server: NatsServer,
     pub(crate) bus: Bus,
     pub(crate) notes: Arc<Notes>,
+    /// Of workers yet to come.
+    pub(crate) timing: Timing,
 }
 
 pub(crate) fn short_timing() -> Timing {
@@ -67,9 +69,9 @@ pub(crate) fn short_timing() -> Timing {
     }
 }
 
-pub(crate) async fn connect(server: &NatsServer, name: &str) -> Bus {
+pub(crate) async fn connect(server: &NatsServer, name: &str, timing: Timing) -> Bus {
     let config = BusConfig {
-        timing: short_timing(),
+        timing,
         ..server.config(name)
     };
     Bus::connect(&config).await.unwrap()
@@ -82,13 +84,9 @@ impl Desk {
 
     pub(crate) async fn open_with(configuration: &str) -> Self {
         let server = NatsServer::start_with(configuration).unwrap();
-        let bus = connect(&server, "desk").await;
+        let bus = connect(&server, "desk", short_timing()).await;
         bus.ensure_streams().await.unwrap();
-        Self {
-            server,
-            notes: Arc::new(Notes::new(bus.clone())),
-            bus,
-        }
+        Self { server, notes: Arc::new(Notes::new(bus.clone())), bus, timing: short_timing() }
     }
 
     /// A worker loop with a connection of its own.
@@ -97,7 +95,7 @@ impl Desk {
         F: Fn(Envelope<Sum>, u32) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<(), JobError>> + Send + 'static,
     {
-        let bus = connect(&self.server, "worker").await;
+        let bus = connect(&self.server, "worker", self.timing.clone()).await;
         let stop = CancellationToken::new();
         let options = WorkOptions {
             slots,

@@ -83,9 +83,10 @@ async fn job_of_a_dead_worker_is_delivered_again() {
 // taskiq-nats#16: a task longer than the lease ran twice.
 #[tokio::test(flavor = "multi_thread")]
 async fn job_longer_than_three_leases_runs_once() {
-    let desk = Desk::open().await;
+    let mut desk = Desk::open().await;
+    desk.timing.ack_wait = Duration::from_secs(2);
     let handler = |_, _| async {
-        sleep(Duration::from_millis(3500)).await;
+        sleep(Duration::from_millis(6500)).await;
         Ok(())
     };
     let one = desk.worker(1, 5, handler).await;

@@ -19,7 +19,7 @@ use crate::desk::{Desk, LONG, connect, now_ms, run, short_timing};
 #[tokio::test]
 async fn streams_are_made_any_number_of_times() {
     let desk = Desk::open().await;
-    let other = connect(&desk.server, "other").await;
+    let other = connect(&desk.server, "other", short_timing()).await;
     let (one, two) = tokio::join!(desk.bus.ensure_streams(), other.ensure_streams());
     one.unwrap();
     two.unwrap();
@@ -154,7 +154,7 @@ async fn events_come_in_order_from_the_start_or_from_now() {
 #[tokio::test]
 async fn cancel_notice_reaches_those_who_listen() {
     let desk = Desk::open().await;
-    let listener = connect(&desk.server, "listener").await;
+    let listener = connect(&desk.server, "listener", short_timing()).await;
     let mut cancels = listener.subscribe_cancels().await.unwrap();
     let cancel = Cancel {
         run: run(),

@@ -86,7 +86,12 @@ impl Desk {
         let server = NatsServer::start_with(configuration).unwrap();
         let bus = connect(&server, "desk", short_timing()).await;
         bus.ensure_streams().await.unwrap();
-        Self { server, notes: Arc::new(Notes::new(bus.clone())), bus, timing: short_timing() }
+        Self {
+            server,
+            notes: Arc::new(Notes::new(bus.clone())),
+            bus,
+            timing: short_timing(),
+        }
     }
 
     /// A worker loop with a connection of its own.

@@ -1,7 +1,6 @@
 //! Derivatives of the operations in [`crate::matrix`], on the CPU and on other devices.
 
 use crate::host::attention::{Backward, Heads, PackedSpan};
-use crate::host::buffers;
 use crate::host::gradient::{Columns, add_outer};
 use crate::host::math;
 use crate::host::panels::{Panels, Target, View};
@@ -45,9 +44,8 @@ impl Matrix {
                 Weight::Host(weight),
             ) => {
                 let rows = x.len() / inner;
-                let mut out = buffers::take(x.len());
-                let transposed = weight.transposed();
-                transposed.multiply(
+                let mut out = vec![0.0; x.len()];
+                weight.transposed().multiply(
                     View {
                         values: gradient,
                         rows,
@@ -60,7 +58,6 @@ impl Matrix {
                         add: false,
                     },
                 );
-                transposed.recycle();
                 low_rank_backward(
                     low_rank,
                     scale,

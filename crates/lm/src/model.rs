@@ -370,12 +370,15 @@ impl Model {
                 None,
             )
             .rotate(&self.rotary, heads.queries + heads.keys, positions, 1.0);
-        normed.recycle();
         let attended = match context {
             Context::Packed(spans) => projected.attend_packed(spans, heads),
             Context::Cached(rows) => attend_cached(rows, index, &projected, heads),
         };
-        let (input, residual) = keep(input, tape.is_some());
+        let (kept, residual) = if tape.is_some() {
+            (Some(input.clone()), input)
+        } else {
+            (None, input)
+        };
         let middle = attended.linear(
             &layer.output,
             &low_rank(|addition| &addition.output),
@@ -383,31 +386,23 @@ impl Model {
         );
         let normed = middle.rms_norm(&layer.feed_forward_norm, self.eps());
         let gate_up = normed.linear(&layer.gate_up, &low_rank(|addition| &addition.gate_up), None);
-        normed.recycle();
         let inner = gate_up.swiglu();
         let down = low_rank(|addition| &addition.down);
-        let (middle, residual) = keep(middle, tape.is_some());
-        let output = inner.linear(&layer.down, &down, Some(residual));
-        inner.recycle();
-        match (tape, input, middle) {
-            (Some(tape), Some(input), Some(middle)) => tape.push(LayerTape {
-                input,
-                projected,
-                attended,
-                middle,
-                gate_up,
-            }),
-            _ => [projected, attended, gate_up]
-                .into_iter()
-                .for_each(Matrix::recycle),
+        match (tape, kept) {
+            (Some(tape), Some(input)) => {
+                let output = inner.linear(&layer.down, &down, Some(middle.clone()));
+                tape.push(LayerTape {
+                    input,
+                    projected,
+                    attended,
+                    middle,
+                    gate_up,
+                });
+                output
+            }
+            _ => inner.linear(&layer.down, &down, Some(middle)),
         }
-        output
     }
-}
-
-/// A matrix to add to, and a copy for the tape if there is one.
-fn keep(matrix: Matrix, taped: bool) -> (Option<Matrix>, Matrix) {
-    (taped.then(|| matrix.clone()), matrix)
 }
 
 /// Appends each row's keys and values to its cache, then attends to the cache.

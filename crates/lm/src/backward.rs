@@ -1,6 +1,7 @@
 //! Derivatives of the operations in [`crate::matrix`], on the CPU and on other devices.
 
 use crate::host::attention::{Backward, Heads, PackedSpan};
+use crate::host::buffers;
 use crate::host::gradient::{Columns, add_outer};
 use crate::host::math;
 use crate::host::panels::{Panels, Target, View};
@@ -44,8 +45,9 @@ impl Matrix {
                 Weight::Host(weight),
             ) => {
                 let rows = x.len() / inner;
-                let mut out = vec![0.0; x.len()];
-                weight.transposed().multiply(
+                let mut out = buffers::take(x.len());
+                let transposed = weight.transposed();
+                transposed.multiply(
                     View {
                         values: gradient,
                         rows,
@@ -58,6 +60,7 @@ impl Matrix {
                         add: false,
                     },
                 );
+                transposed.recycle();
                 low_rank_backward(
                     low_rank,
                     scale,

@@ -3,6 +3,7 @@
 //! Every output element is summed in an order that does not depend on the other rows of a batch.
 
 pub(crate) mod attention;
+pub(crate) mod buffers;
 pub(crate) mod gradient;
 pub(crate) mod math;
 pub(crate) mod panels;

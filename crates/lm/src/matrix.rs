@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use crate::device::{Device, Tensor};
 use crate::host::attention::{self, Heads, PackedSpan, Piece, Span};
+use crate::host::buffers;
 use crate::host::math::{self, RotaryTable};
 use crate::host::panels::{Panels, Target, View};
 use crate::tensors;
@@ -72,6 +73,13 @@ impl Matrix {
             Self::Host { values, columns }
         } else {
             Self::Device(tensors::matrix(values, columns, &device.burn()))
+        }
+    }
+
+    /// Ends the use of a matrix, whose memory the next one of its size takes over.
+    pub(crate) fn recycle(self) {
+        if let Self::Host { values, .. } = self {
+            buffers::give(values);
         }
     }
 
@@ -149,12 +157,16 @@ impl Matrix {
                 let (mut out, mut add) = match residual {
                     Some(Self::Host { values, .. }) => (values, true),
                     Some(Self::Device(_)) => mixed(),
-                    None => (vec![0.0; rows * columns], false),
+                    None => (buffers::take(rows * columns), false),
                 };
                 match &linear.bias {
                     Some(Vector::Host(bias)) => {
                         for row in out.chunks_exact_mut(columns) {
-                            math::add_scaled(row, 1.0, bias);
+                            if add {
+                                math::add_scaled(row, 1.0, bias);
+                            } else {
+                                row.copy_from_slice(bias);
+                            }
                         }
                         add = true;
                     }

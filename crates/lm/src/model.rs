@@ -11,6 +11,7 @@ use crate::config::{Architecture, ModelConfig};
 use crate::device::Device;
 use crate::gguf::Gguf;
 use crate::host::attention::{Heads, PackedSpan};
+use crate::host::buffers;
 use crate::host::math::RotaryTable;
 use crate::lora::{Adapter, LayerAddition};
 use crate::matrix::{Linear, LowRank, Matrix, Vector};
@@ -239,19 +240,23 @@ impl Model {
         for row in rows.iter_mut() {
             row.sequence.end_append(row.tokens.len());
         }
-        let mut logits = self.logits(&hidden.select(&wanted));
-        // From the last row on: each takes the end of the logits.
+        let logits = self.logits(&hidden.select(&wanted));
+        let mut rest = logits.as_slice();
         let mut results = Vec::with_capacity(rows.len());
-        for row in rows.iter().rev() {
+        for row in rows.iter() {
             let count = match row.logits {
                 Wanted::None => 0,
                 Wanted::Last => 1,
                 Wanted::All => row.tokens.len(),
             };
-            let data = logits.split_off(logits.len() - count * self.config.vocab_size);
-            results.push(Logits { rows: count, data });
+            let (own, after) = rest.split_at(count * self.config.vocab_size);
+            rest = after;
+            results.push(Logits {
+                rows: count,
+                data: own.to_vec(),
+            });
         }
-        results.reverse();
+        buffers::give(logits);
         Ok(results)
     }
 
@@ -370,15 +375,12 @@ impl Model {
                 None,
             )
             .rotate(&self.rotary, heads.queries + heads.keys, positions, 1.0);
+        normed.recycle();
         let attended = match context {
             Context::Packed(spans) => projected.attend_packed(spans, heads),
             Context::Cached(rows) => attend_cached(rows, index, &projected, heads),
         };
-        let (kept, residual) = if tape.is_some() {
-            (Some(input.clone()), input)
-        } else {
-            (None, input)
-        };
+        let (input, residual) = keep(input, tape.is_some());
         let middle = attended.linear(
             &layer.output,
             &low_rank(|addition| &addition.output),
@@ -386,23 +388,31 @@ impl Model {
         );
         let normed = middle.rms_norm(&layer.feed_forward_norm, self.eps());
         let gate_up = normed.linear(&layer.gate_up, &low_rank(|addition| &addition.gate_up), None);
+        normed.recycle();
         let inner = gate_up.swiglu();
         let down = low_rank(|addition| &addition.down);
-        match (tape, kept) {
-            (Some(tape), Some(input)) => {
-                let output = inner.linear(&layer.down, &down, Some(middle.clone()));
-                tape.push(LayerTape {
-                    input,
-                    projected,
-                    attended,
-                    middle,
-                    gate_up,
-                });
-                output
-            }
-            _ => inner.linear(&layer.down, &down, Some(middle)),
+        let (middle, residual) = keep(middle, tape.is_some());
+        let output = inner.linear(&layer.down, &down, Some(residual));
+        inner.recycle();
+        match (tape, input, middle) {
+            (Some(tape), Some(input), Some(middle)) => tape.push(LayerTape {
+                input,
+                projected,
+                attended,
+                middle,
+                gate_up,
+            }),
+            _ => [projected, attended, gate_up]
+                .into_iter()
+                .for_each(Matrix::recycle),
         }
+        output
     }
+}
+
+/// A matrix to add to, and a copy for the tape if there is one.
+fn keep(matrix: Matrix, taped: bool) -> (Option<Matrix>, Matrix) {
+    (taped.then(|| matrix.clone()), matrix)
 }
 
 /// Appends each row's keys and values to its cache, then attends to the cache.

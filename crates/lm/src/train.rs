@@ -296,36 +296,44 @@ impl<'a> Scorer<'a> {
             let (output_factors, rest) = rest.split_at_mut(1);
             let (gate_up_factors, down_factors) = rest.split_at_mut(2);
 
+            let inner = gate_up.swiglu();
             let inner_gradient =
-                gate_up
-                    .swiglu()
-                    .linear_backward(&layer.down, &addition.down, scale, &gradient, down_factors);
+                inner.linear_backward(&layer.down, &addition.down, scale, &gradient, down_factors);
+            inner.recycle();
             let gate_up_gradient = gate_up.swiglu_backward(&inner_gradient);
-            drop(inner_gradient);
-            let normed_gradient = middle.rms_norm(&layer.feed_forward_norm, eps).linear_backward(
+            inner_gradient.recycle();
+            let normed = middle.rms_norm(&layer.feed_forward_norm, eps);
+            let normed_gradient = normed.linear_backward(
                 &layer.gate_up,
                 &addition.gate_up,
                 scale,
                 &gate_up_gradient,
                 gate_up_factors,
             );
-            drop(gate_up_gradient);
+            [normed, gate_up_gradient].into_iter().for_each(Matrix::recycle);
             gradient =
                 gradient.add_rms_norm_backward(&normed_gradient, &middle, &layer.feed_forward_norm, eps);
+            [normed_gradient, middle].into_iter().for_each(Matrix::recycle);
 
             let attended_gradient =
                 attended.linear_backward(&layer.output, &addition.output, scale, &gradient, output_factors);
             let projected_gradient = projected
                 .attend_backward(&attended, &attended_gradient, &packed.spans, heads)
                 .rotate(&model.rotary, heads.queries + heads.keys, &packed.positions, -1.0);
-            let normed_gradient = input.rms_norm(&layer.attention_norm, eps).linear_backward(
+            [projected, attended, attended_gradient]
+                .into_iter()
+                .for_each(Matrix::recycle);
+            let normed = input.rms_norm(&layer.attention_norm, eps);
+            let normed_gradient = normed.linear_backward(
                 &layer.projections,
                 &addition.projections,
                 scale,
                 &projected_gradient,
                 projection_factors,
             );
+            [normed, projected_gradient].into_iter().for_each(Matrix::recycle);
             gradient = gradient.add_rms_norm_backward(&normed_gradient, &input, &layer.attention_norm, eps);
+            [normed_gradient, input].into_iter().for_each(Matrix::recycle);
         }
     }
 }

@@ -89,7 +89,7 @@ impl Heads {
 pub(crate) fn attend(queries: &[f32], stride: usize, spans: &[Span<'_>], heads: Heads) -> Vec<f32> {
     let rows = queries.len() / stride;
     let width = heads.queries * heads.size;
-    let mut out = vec![0.0; rows * width];
+    let mut out = super::buffers::take(rows * width);
     let shared = Shared::new(&mut out);
     tasks(spans, heads)
         .par_iter()

@@ -4,7 +4,7 @@
 
 use rayon::prelude::*;
 
-use super::vectorized;
+use super::{buffers, vectorized};
 
 /// Rows given to a thread at a time.
 const ROWS_PER_TASK: usize = 16;
@@ -138,7 +138,7 @@ vectorized! {
 /// - `x`: `[N, C]`, `weight`: `[C]`, returns `[N, C]`
 pub(crate) fn rms_norm(x: &[f32], weight: &[f32], eps: f32) -> Vec<f32> {
     let columns = weight.len();
-    let mut out = vec![0.0; x.len()];
+    let mut out = buffers::take(x.len());
     out.par_chunks_mut(columns * ROWS_PER_TASK)
         .zip(x.par_chunks(columns * ROWS_PER_TASK))
         .for_each(|(out, x)| {
@@ -195,7 +195,7 @@ vectorized! {
 /// # Shapes
 /// - `gate_up`: `[N, 2 * C]`, returns `[N, C]`
 pub(crate) fn swiglu(gate_up: &[f32], columns: usize) -> Vec<f32> {
-    let mut out = vec![0.0; gate_up.len() / 2];
+    let mut out = buffers::take(gate_up.len() / 2);
     out.par_chunks_mut(columns)
         .zip(gate_up.par_chunks(2 * columns))
         .with_min_len(ROWS_PER_TASK / 4)

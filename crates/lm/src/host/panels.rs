@@ -13,7 +13,11 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::shared::Shared;
-use super::vectorized;
+use super::{buffers, vectorized};
+
+use self::tile::{TileTarget, tile_product};
+
+mod tile;
 
 /// Columns of a panel.
 const WIDTH: usize = 16;
@@ -71,6 +75,13 @@ pub(crate) struct Target<'a> {
 }
 
 impl Panels {
+    /// Ends the use of a transposed weight, whose memory the next one takes over.
+    pub(crate) fn recycle(self) {
+        if let Values::Float(values) = self.values {
+            buffers::give(values);
+        }
+    }
+
     /// `M`, the columns.
     pub(crate) fn columns(&self) -> usize {
         self.columns
@@ -179,7 +190,7 @@ impl Panels {
     pub(crate) fn transposed(&self) -> Self {
         let panels = self.columns.div_ceil(WIDTH);
         let (inner, columns) = (self.columns, self.inner);
-        let mut values = vec![0.0; inner * columns.next_multiple_of(WIDTH)];
+        let mut values = buffers::take(inner * columns.next_multiple_of(WIDTH));
         let target_panels = columns.div_ceil(WIDTH);
         let shared = Shared::new(&mut values);
         // A task takes one panel of the source: 16 inner positions of the target, in all its panels.
@@ -328,10 +339,19 @@ impl Panels {
                         for tile in 0..row_count.div_ceil(TILE) {
                             let rows = TILE.min(row_count - tile * TILE);
                             let packed = &packed[tile * TILE * depth..(tile + 1) * TILE * depth];
-                            let mut sums = [[0.0_f32; WIDTH]; TILE];
-                            tile_product(rows, packed, weights, &mut sums);
                             let row = first_row + tile * TILE;
-                            output.write(row, panel, lanes, &sums[..rows], block > 0);
+                            let target = TileTarget {
+                                values: &output.values,
+                                start: row * output.stride + output.offset + panel * WIDTH,
+                                stride: output.stride,
+                                lanes,
+                                add: output.add || block > 0,
+                            };
+                            #[expect(unsafe_code, reason = "tasks write disjoint parts of one matrix")]
+                            // SAFETY: a task alone writes its rows and panels.
+                            unsafe {
+                                tile_product(rows, packed, weights, &target);
+                            }
                         }
                     }
                 }
@@ -354,13 +374,6 @@ impl Panels {
             } => {
                 let groups = start / group..(start + len) / group;
                 let out = &mut scratch[..len];
-                // Blocks of panels follow each other: ask for the next one now.
-                prefetch(codes.get(start + len..start + 2 * len).unwrap_or_default());
-                prefetch(
-                    scales
-                        .get(groups.end..groups.end + groups.len())
-                        .unwrap_or_default(),
-                );
                 if minima.is_empty() {
                     decode(&codes[start..start + len], &scales[groups], *group, out);
                 } else {
@@ -396,28 +409,6 @@ struct Output<'a> {
     stride: usize,
     offset: usize,
     add: bool,
-}
-
-impl Output<'_> {
-    /// Writes or adds the sums of a tile to `lanes` columns of a panel.
-    fn write(&self, first_row: usize, panel: usize, lanes: usize, sums: &[[f32; WIDTH]], add: bool) {
-        for (row, sums) in sums.iter().enumerate() {
-            let start = (first_row + row) * self.stride + self.offset + panel * WIDTH;
-            #[expect(unsafe_code, reason = "tasks write disjoint parts of one matrix")]
-            // SAFETY: a task alone writes its rows and panels, one part at a time.
-            let out = unsafe { self.values.part(start, lanes) };
-            match (<&mut [f32; WIDTH]>::try_from(&mut *out), add || self.add) {
-                (Ok(out), true) => {
-                    for lane in 0..WIDTH {
-                        out[lane] += sums[lane];
-                    }
-                }
-                (Ok(out), false) => *out = *sums,
-                (Err(_), true) => out.iter_mut().zip(sums).for_each(|(out, sum)| *out += sum),
-                (Err(_), false) => out.copy_from_slice(&sums[..lanes]),
-            }
-        }
-    }
 }
 
 /// Buffers of one thread.
@@ -494,97 +485,6 @@ vectorized! {
                 for lane in 0..WIDTH {
                     out[lane] = f32::from(codes[lane]) * scales[lane] - minima[lane];
                 }
-            }
-        }
-    }
-}
-
-/// Starts to load values that will be needed soon.
-fn prefetch<T>(values: &[T]) {
-    #[cfg(target_arch = "x86_64")]
-    for line in values.chunks((64 / size_of::<T>()).max(1)) {
-        #[expect(unsafe_code, reason = "prefetch instructions")]
-        // SAFETY: a prefetch has no effect but on the cache, and the address is that of a value.
-        unsafe {
-            std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(line.as_ptr().cast());
-        }
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = values;
-}
-
-/// `sums[r] = Σ_k rows[k][r] * weights[k]` for the first `count` rows of a tile.
-///
-/// # Shapes
-/// - `rows`: `[K, 6]`, `weights`: `[K, 16]`, `sums`: `[6, 16]`
-fn tile_product(count: usize, rows: &[f32], weights: &[f32], sums: &mut [[f32; WIDTH]; TILE]) {
-    assert!(
-        rows.len() / TILE == weights.len() / WIDTH,
-        "tile and block differ in depth"
-    );
-    #[cfg(target_arch = "x86_64")]
-    if std::is_x86_feature_detected!("avx2") && std::is_x86_feature_detected!("fma") {
-        #[expect(unsafe_code, reason = "calls a kernel compiled for AVX2 and FMA")]
-        // SAFETY: both features were just detected, and both slices hold the same depth.
-        unsafe {
-            match count {
-                1 => avx2::tile_product::<1>(rows, weights, sums),
-                2 => avx2::tile_product::<2>(rows, weights, sums),
-                3 => avx2::tile_product::<3>(rows, weights, sums),
-                4 => avx2::tile_product::<4>(rows, weights, sums),
-                5 => avx2::tile_product::<5>(rows, weights, sums),
-                _ => avx2::tile_product::<6>(rows, weights, sums),
-            }
-        }
-        return;
-    }
-    for (rows, weights) in rows.chunks_exact(TILE).zip(weights.chunks_exact(WIDTH)) {
-        for (sums, row) in sums.iter_mut().zip(rows).take(count) {
-            for lane in 0..WIDTH {
-                sums[lane] += row * weights[lane];
-            }
-        }
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
-mod avx2 {
-    //! The register tile: up to 6 rows by 2 vectors of 8 columns.
-
-    use std::arch::x86_64::{
-        _mm256_broadcast_ss, _mm256_fmadd_ps, _mm256_loadu_ps, _mm256_setzero_ps, _mm256_storeu_ps,
-    };
-
-    use super::{TILE, WIDTH};
-
-    /// # Safety
-    /// `rows` holds `K * 6` and `weights` `K * 16` values for the same `K`.
-    #[target_feature(enable = "avx2,fma")]
-    #[expect(unsafe_code, reason = "loads and stores of vectors")]
-    pub(super) unsafe fn tile_product<const ROWS: usize>(
-        rows: &[f32],
-        weights: &[f32],
-        sums: &mut [[f32; WIDTH]; TILE],
-    ) {
-        let mut left = [_mm256_setzero_ps(); ROWS];
-        let mut right = [_mm256_setzero_ps(); ROWS];
-        let (mut row, mut weight) = (rows.as_ptr(), weights.as_ptr());
-        // SAFETY: the loop reads `K` steps of 6 and 16 values, which the caller promises; `sums` has
-        // `ROWS <= 6` rows of 16.
-        unsafe {
-            for _ in 0..weights.len() / WIDTH {
-                let (first, second) = (_mm256_loadu_ps(weight), _mm256_loadu_ps(weight.add(8)));
-                for index in 0..ROWS {
-                    let value = _mm256_broadcast_ss(&*row.add(index));
-                    left[index] = _mm256_fmadd_ps(value, first, left[index]);
-                    right[index] = _mm256_fmadd_ps(value, second, right[index]);
-                }
-                row = row.add(TILE);
-                weight = weight.add(WIDTH);
-            }
-            for index in 0..ROWS {
-                _mm256_storeu_ps(sums[index].as_mut_ptr(), left[index]);
-                _mm256_storeu_ps(sums[index].as_mut_ptr().add(8), right[index]);
             }
         }
     }

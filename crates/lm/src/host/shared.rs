@@ -33,6 +33,15 @@ impl<'a, T> Shared<'a, T> {
         // promises that parts alive at the same time do not overlap.
         unsafe { std::slice::from_raw_parts_mut(self.start.add(start), len) }
     }
+
+    /// The address of element `start`, which `len - 1` more elements follow.
+    ///
+    /// # Panics
+    /// If they reach past the end.
+    pub(super) fn pointer(&self, start: usize, len: usize) -> *mut T {
+        assert!(start + len <= self.len, "part of a shared slice out of bounds");
+        self.start.wrapping_add(start)
+    }
 }
 
 #[expect(unsafe_code, reason = "shared among threads by design")]

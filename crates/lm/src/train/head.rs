@@ -6,6 +6,7 @@
 
 use rayon::prelude::*;
 
+use crate::host::buffers;
 use crate::host::math::{add_scaled, exp_shifted_sums, maximum};
 use crate::host::panels::{Panels, Target, View};
 use crate::matrix::{Matrix, Weight, mixed};
@@ -87,6 +88,9 @@ impl<'a> Head<'a> {
                 scores.directions.extend(through_norm.into_host());
             }
         }
+        if let Some(transposed) = transposed {
+            transposed.recycle();
+        }
         scores
     }
 
@@ -101,7 +105,7 @@ impl<'a> Head<'a> {
     ) -> Option<Matrix> {
         let (hidden, vocabulary) = (self.model.config.hidden_size, self.model.config.vocab_size);
         let rows = targets.len();
-        let mut logits = vec![0.0; rows * vocabulary];
+        let mut logits = buffers::take(rows * vocabulary);
         head.multiply(
             View {
                 values: normed,
@@ -124,7 +128,7 @@ impl<'a> Head<'a> {
         scores
             .entropies
             .extend(results.iter().map(|(_, entropy)| entropy));
-        transposed.map(|transposed| {
+        let directions = transposed.map(|transposed| {
             let mut values = vec![0.0; rows * hidden];
             transposed.multiply(
                 View {
@@ -143,7 +147,9 @@ impl<'a> Head<'a> {
                 values,
                 columns: hidden,
             }
-        })
+        });
+        buffers::give(logits);
+        directions
     }
 
     /// Log-probability and entropy of one row, whose logits become `onehot - softmax` if wanted.

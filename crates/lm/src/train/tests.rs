@@ -1,10 +1,13 @@
+use crate::LanguageModel;
 use crate::config::Architecture;
 use crate::device::Device;
+use crate::fixtures::{SMOLLM, model_path};
+use crate::lora::{Adapter, LoraConfig};
 use crate::model::{Model, ModelError};
 use crate::testing::plain::{Plain, PlainAdapter};
 use crate::testing::{random_adapter, random_tensors, tiny_config, tiny_model};
 
-use super::{Scorer, TrainError, TrainGroup};
+use super::{Scorer, TrainError, TrainGroup, logprobs, logprobs_and_gradient};
 
 const PROMPT: [u32; 5] = [3, 41, 7, 7, 19];
 const COMPLETIONS: [&[u32]; 4] = [&[5, 9, 2, 30], &[11], &[8, 8, 1], &[40, 6, 52, 3, 0, 17]];
@@ -151,6 +154,70 @@ fn group_cut_into_micro_batches_gives_the_same_gradient() {
         );
     }
     assert!((whole.entropy_mean - cut.entropy_mean).abs() < 1e-5);
+}
+
+/// Large enough that buffers are used again from layer to layer and from pass to pass.
+#[test]
+fn gradient_of_a_real_model_repeats_to_the_bit_and_predicts_the_change_of_the_loss() {
+    let lm = LanguageModel::load(&model_path(SMOLLM), &Device::cpu()).unwrap();
+    let config = LoraConfig { rank: 8, alpha: 16.0 };
+    let fresh = Adapter::init(&lm.model, &lm.sha256, config, 3);
+    // B must not be zero, or A has no gradient.
+    let parameters: Vec<f32> = fresh
+        .parameters()
+        .iter()
+        .enumerate()
+        .map(|(i, v)| v + (i % 7) as f32 * 1e-3)
+        .collect();
+    let adapter = fresh.with_parameters(&parameters).unwrap();
+    let tokens: Vec<u32> = (0..400).map(|index| 100 + index * 37 % 9000).collect();
+    let group = TrainGroup {
+        prompt: &tokens[..180],
+        completions: vec![&tokens[180..240], &tokens[240..245], &tokens[245..]],
+        max_tokens: 600,
+    };
+    let weights = |logprobs: &[Vec<f32>]| -> Vec<Vec<f32>> {
+        let weight = |completion: usize| if completion == 1 { -0.03 } else { 0.01 };
+        logprobs
+            .iter()
+            .enumerate()
+            .map(|(index, own)| vec![weight(index); own.len()])
+            .collect()
+    };
+    let first = logprobs_and_gradient(&lm, &adapter, &group, weights).unwrap();
+    let second = logprobs_and_gradient(&lm, &adapter, &group, weights).unwrap();
+    assert_eq!(first.logprobs, second.logprobs);
+    assert!(
+        first.gradient == second.gradient,
+        "the gradient differs between two passes"
+    );
+
+    let loss = |by: f64| {
+        let moved: Vec<f32> = parameters
+            .iter()
+            .zip(&first.gradient)
+            .map(|(value, slope)| (f64::from(*value) + by * f64::from(*slope)) as f32)
+            .collect();
+        let adapter = adapter.with_parameters(&moved).unwrap();
+        let logprobs = logprobs(&lm, Some(&adapter), &group).unwrap();
+        let products = logprobs
+            .iter()
+            .zip(weights(&logprobs))
+            .flat_map(|(own, weights)| {
+                own.iter()
+                    .zip(weights)
+                    .map(|(logprob, weight)| f64::from(*logprob) * f64::from(weight))
+                    .collect::<Vec<_>>()
+            });
+        products.sum::<f64>()
+    };
+    let square: f64 = first.gradient.iter().map(|value| f64::from(*value).powi(2)).sum();
+    let step = 2e-2 / square;
+    let change = (loss(step) - loss(-step)) / (2.0 * step);
+    assert!(
+        (change / square - 1.0).abs() < 2e-2,
+        "the loss changes by {change} per step, not by {square}"
+    );
 }
 
 #[test]

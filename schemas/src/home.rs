@@ -10,7 +10,7 @@ use std::path::PathBuf;
     reason = "the one place that finds the data home, before any configuration"
 )]
 pub fn data_home() -> PathBuf {
-    if let Some(home) = std::env::var_os("JOURNEYMAN_HOME") {
+    if let Some(home) = std::env::var_os("JOURNEYMAN_HOME").filter(|home| !home.is_empty()) {
         return home.into();
     }
     match std::env::var_os("HOME") {

@@ -25,4 +25,5 @@ pub use connection::Bus;
 pub use error::{BusError, RequestError};
 pub use events::{Cancels, Events, EventsFrom};
 pub use job::{GiveUp, GiveUpError, JobError, JobOutcome, LostCause, LostJob, Observer, WorkOptions, job_id};
+pub use serve::Listening;
 pub use streams::Backlog;

@@ -2,7 +2,7 @@
 
 use std::{future::Future, panic::AssertUnwindSafe, sync::Arc, time::Instant};
 
-use async_nats::{HeaderMap, Message};
+use async_nats::{HeaderMap, Message, Subscriber};
 use bytes::Bytes;
 use futures::{FutureExt, StreamExt};
 use journeyman_schemas::{
@@ -21,13 +21,38 @@ use crate::{
     request::{FAULT, STATUS_HEADER, WORKING},
 };
 
+/// A subject that is listened to; requests wait until [`Listening::serve`] takes them.
+pub struct Listening {
+    bus: Bus,
+    subject: String,
+    requests: Subscriber,
+}
+
 impl Bus {
-    /// Answers requests on `subject` until `stop`; replicas of the same service share them. At most `slots` are at
-    /// work at once, the next is refused with [`FaultCode::Busy`]. A request ends at its deadline at the latest. After
-    /// `stop` what is under way is answered, then this returns; dropping it ends them at once.
+    /// Listens on `subject`; replicas of the same service share its requests. From now on an asker finds a responder.
+    pub async fn listen(&self, subject: String) -> Result<Listening, BusError> {
+        let unavailable = |cause| self.unavailable(format!("listening on `{subject}`"), cause);
+        let queue = self.config.name.clone();
+        let requests = self.client.queue_subscribe(subject.clone(), queue).await;
+        let requests = requests.map_err(|error| unavailable(chain(&error)))?;
+        self.client
+            .flush()
+            .await
+            .map_err(|error| unavailable(chain(&error)))?;
+        Ok(Listening {
+            bus: self.clone(),
+            subject,
+            requests,
+        })
+    }
+}
+
+impl Listening {
+    /// Answers until `stop`. At most `slots` requests are at work at once, the next is refused with
+    /// [`FaultCode::Busy`]. A request ends at its deadline at the latest. After `stop` what is under way is answered,
+    /// then this returns; dropping it ends them at once.
     pub async fn serve<R, F, Fut>(
-        &self,
-        subject: String,
+        self,
         slots: usize,
         stop: CancellationToken,
         observer: Arc<dyn Observer>,
@@ -38,11 +63,11 @@ impl Bus {
         F: Fn(Envelope<R>) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<R::Reply, Fault>> + Send + 'static,
     {
-        let mut requests = self
-            .client
-            .queue_subscribe(subject.clone(), self.config.name.clone())
-            .await
-            .map_err(|error| self.unavailable(format!("listening on `{subject}`"), chain(&error)))?;
+        let Self {
+            bus,
+            subject,
+            mut requests,
+        } = self;
         let handler = Arc::new(handler);
         let free = Arc::new(Semaphore::new(slots));
         let mut answers = JoinSet::new();
@@ -54,7 +79,7 @@ impl Bus {
                 message = requests.next() => message,
             };
             let Some(message) = message else {
-                return Err(self.unavailable(
+                return Err(bus.unavailable(
                     format!("listening on `{subject}`"),
                     "the connection was closed".into(),
                 ));
@@ -65,10 +90,10 @@ impl Bus {
                     format!("all {slots} slots of `{subject}` are taken"),
                 );
                 observer.answered(R::NAME, Some(busy.code), 0.0);
-                self.reply(message, Err::<Bytes, _>(busy)).await;
+                bus.reply(message, Err::<Bytes, _>(busy)).await;
                 continue;
             };
-            let (bus, handler, observer) = (self.clone(), handler.clone(), observer.clone());
+            let (bus, handler, observer) = (bus.clone(), handler.clone(), observer.clone());
             answers.spawn(async move {
                 let started = Instant::now();
                 let answer = bus.answer::<R, F, Fut>(&message, &*handler).await;
@@ -88,12 +113,14 @@ impl Bus {
         }
         while let Some(Some(message)) = requests.next().now_or_never() {
             let stopping = Fault::new(FaultCode::Unavailable, format!("`{subject}` is stopping here"));
-            self.reply(message, Err::<Bytes, _>(stopping)).await;
+            bus.reply(message, Err::<Bytes, _>(stopping)).await;
         }
         while answers.join_next().await.is_some() {}
         Ok(())
     }
+}
 
+impl Bus {
     /// The encoded answer to one request, with signs of life while the handler works.
     async fn answer<R, F, Fut>(&self, message: &Message, handler: &F) -> Result<Bytes, Fault>
     where

@@ -211,6 +211,10 @@ impl<F> Worker<F> {
             .as_ref()
             .map_or_else(|| run_of(stage, &message.subject), |key| key.run.clone());
         let end = match envelope {
+            Ok(_) if key.is_none() => End::Lost {
+                cause: LostCause::Undecodable,
+                reason: "job has no `key`: a job belongs to a rollout".into(),
+            },
             Ok(envelope) => {
                 let span = tracing::info_span!(
                     "job",

@@ -12,19 +12,8 @@ pub(crate) const SMOLLM: &str = "smollm2-135m-instruct-q4_1.gguf";
 /// Both models, with their directories of golden values.
 pub(crate) const MODELS: [(&str, &str); 2] = [("qwen2.5-coder-0.5b", QWEN), ("smollm2-135m", SMOLLM)];
 
-/// Where a model file lies; fails if it was not fetched.
-pub(crate) fn model_path(file: &str) -> PathBuf {
-    let path = journeyman_testkit::data_home().join("models").join(file);
-    assert!(
-        path.is_file(),
-        "no model file `{}`: run `make setup`, or `journeyman models pull`",
-        path.display()
-    );
-    path
-}
-
 pub(crate) fn open_model(file: &str) -> Gguf {
-    Gguf::open(&model_path(file)).expect("the fetched model file is valid")
+    Gguf::open(&journeyman_testkit::model(file)).expect("the fetched model file is valid")
 }
 
 pub(crate) fn golden_path(name: &str) -> PathBuf {

@@ -80,11 +80,11 @@ impl<C: Clone + Send + Sync + 'static> Context<C> {
         F: Fn(Envelope<R>) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<R::Reply, Fault>> + Send + 'static,
     {
+        let listening = self.bus.listen(subject).await?;
         self.status.change(|status| status.slots += slots as u64);
         self.ready.open();
-        Ok(self
-            .bus
-            .serve(subject, slots, self.stop.clone(), self.observer.clone(), handler)
+        Ok(listening
+            .serve(slots, self.stop.clone(), self.observer.clone(), handler)
             .await?)
     }
 

@@ -11,6 +11,7 @@ mod context;
 mod ends;
 mod failure;
 mod give_up;
+mod hand_on;
 mod in_process;
 mod life;
 mod log;

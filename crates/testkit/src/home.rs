@@ -1,26 +1,24 @@
-//! Where the set-up puts tools, models and tasks.
+//! What the set-up put in place.
 
-use std::{
-    env,
-    path::{Path, PathBuf},
-};
+use std::{env, path::PathBuf};
 
 use anyhow::{Context, Result};
+use journeyman_schemas::home;
 
-/// The data home: `JOURNEYMAN_HOME`, else `/var/lib/journeyman` for root, else `~/.local/share/journeyman`.
-pub fn data_home() -> PathBuf {
-    if let Some(home) = env::var_os("JOURNEYMAN_HOME").filter(|home| !home.is_empty()) {
-        return home.into();
-    }
-    if nix::unistd::geteuid().is_root() {
-        return "/var/lib/journeyman".into();
-    }
-    Path::new(&env::var_os("HOME").unwrap_or_default()).join(".local/share/journeyman")
+/// Where a model file lies; fails when it was not fetched.
+pub fn model(file: &str) -> PathBuf {
+    let path = home::models().join(file);
+    assert!(
+        path.is_file(),
+        "no model file `{}`: run `make setup`, or `journeyman models pull`",
+        path.display()
+    );
+    path
 }
 
 /// A program that the set-up installed, else one on `PATH`.
 pub fn tool(name: &str) -> Result<PathBuf> {
-    let installed = data_home().join("tools/bin").join(name);
+    let installed = home::tools().join(name);
     if installed.is_file() {
         return Ok(installed);
     }

@@ -13,7 +13,8 @@ mod scripted_lm;
 mod taken_jobs;
 
 pub use eventually::eventually;
-pub use home::{data_home, tool};
+pub use home::{model, tool};
+pub use journeyman_schemas::home::data_home;
 pub use nats::NatsServer;
 pub use redis::RedisServer;
 pub use scripted_lm::ScriptedLm;

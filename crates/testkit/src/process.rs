@@ -1,22 +1,14 @@
 //! A child process that does not outlive its test.
 
 use std::{
-    os::unix::process::CommandExt,
     process::{Child, Command, Stdio},
-    sync::{
-        OnceLock,
-        mpsc::{Receiver, Sender, channel},
-    },
     thread,
     time::{Duration, Instant},
 };
 
 use anyhow::{Context, Result, bail};
 use nix::{
-    sys::{
-        prctl,
-        signal::{Signal, kill},
-    },
+    sys::signal::{Signal, kill},
     unistd::Pid,
 };
 
@@ -42,7 +34,7 @@ impl Process {
         };
         command.stdin(Stdio::null()).stdout(output()).stderr(output());
         let name = format!("{command:?}");
-        let child = spawn(command).with_context(|| format!("can't start {name}"))?;
+        let child = journeyman_children::spawn(command).with_context(|| format!("can't start {name}"))?;
         Ok(Self { child })
     }
 
@@ -84,37 +76,4 @@ impl Drop for Process {
     fn drop(&mut self) {
         self.kill9();
     }
-}
-
-type Order = (Command, Sender<std::io::Result<Child>>);
-
-/// Spawns from a thread that lives as long as the process: the kernel ties "kill me when my parent dies" to the
-/// parent's thread, and a test's thread ends with its test.
-fn spawn(command: Command) -> std::io::Result<Child> {
-    static SPAWNER: OnceLock<Sender<Order>> = OnceLock::new();
-    let spawner = SPAWNER.get_or_init(|| {
-        let (orders, inbox): (Sender<Order>, Receiver<Order>) = channel();
-        thread::spawn(move || {
-            for (mut command, answer) in inbox {
-                die_with_parent(&mut command);
-                // Who ordered may be gone, then nobody wants the answer.
-                drop(answer.send(command.spawn()));
-            }
-        });
-        orders
-    });
-    let (answer, child) = channel();
-    let gone = || std::io::Error::other("the spawner thread is gone");
-    spawner.send((command, answer)).map_err(|_| gone())?;
-    child.recv().map_err(|_| gone())?
-}
-
-#[expect(
-    unsafe_code,
-    reason = "only a pre-exec hook can ask the kernel to end a child with its parent"
-)]
-fn die_with_parent(command: &mut Command) {
-    let hook = || prctl::set_pdeathsig(Signal::SIGKILL).map_err(std::io::Error::from);
-    // SAFETY: the hook makes one system call and neither allocates nor takes a lock.
-    unsafe { command.pre_exec(hook) };
 }

@@ -54,7 +54,10 @@ impl ScriptedLm {
                     let answer = generated(request, &*script);
                     async move { answer }
                 };
-                bus.serve(subject, SLOTS, stop, Arc::new(()), answer).await
+                bus.listen(subject)
+                    .await?
+                    .serve(SLOTS, stop, Arc::new(()), answer)
+                    .await
             }
         });
         Self { asked, stop, task }

@@ -5,18 +5,17 @@ mod tests;
 
 use std::sync::Arc;
 
-use journeyman_bus::{JobError, RequestError, job_id};
+use journeyman_bus::{JobError, RequestError};
 use journeyman_schemas::{
-    Stage,
     envelope::Envelope,
     execution::NotRun,
     fault::{Fault, FaultCode},
     generate::{ChatMessage, Generate, Generated, Prompt},
     ideate::{Idea, Ideas, SeekHelp},
-    ids::{ContentHash, RolloutKey},
-    job::{GradeJob, IdeateJob, ImplementJob, Outcome, State, Work},
+    ids::ContentHash,
+    job::{IdeateJob, ImplementJob, State, Work},
 };
-use journeyman_service::{Context, Metric, chain, job_error_of, word};
+use journeyman_service::{Context, Metric, chain};
 use journeyman_tasks::{excerpt::excerpt, public::PublicTask, shelf::Shelf};
 
 use crate::{
@@ -36,25 +35,26 @@ pub(crate) struct Handler {
 impl Handler {
     /// Has an idea written for a job, on its delivery number `attempt`. One that is badly formed is graded at once.
     pub(crate) async fn ideate(&self, job: Envelope<IdeateJob>, attempt: u32) -> Result<(), JobError> {
-        let Some(key) = job.key.clone() else {
-            return Err(JobError::poison("an ideate job without a rollout"));
-        };
         let messages = self.messages(&job.body).await?;
         let completion = self.ctx.complete(&job, &job.body.generation, messages).await?;
-        let hash = self
-            .ctx
-            .store
-            .put_json(&completion)
-            .await
-            .map_err(|error| job_error_of(&error))?;
         let work = Work {
-            completion: Some(hash),
+            completion: Some(self.ctx.keep_json(&completion).await?),
             ..job.body.work.clone()
         };
-        match self.read(&completion.text) {
-            Ok(idea) => self.hand_on(&job, &key, attempt, work, &idea).await,
-            Err(_) => self.give_back(&job, &key, attempt, work).await,
-        }
+        let Ok(idea) = self.read(&completion.text) else {
+            return self
+                .ctx
+                .hand_on_unrun(&job, attempt, work, None, NotRun::BadIdea)
+                .await;
+        };
+        let next = ImplementJob {
+            work,
+            generation: job.body.implement.clone(),
+            idea: Some(self.ctx.keep_json(&idea).await?),
+            limits: job.body.limits.clone(),
+            instrument: job.body.instrument.clone(),
+        };
+        self.ctx.hand_on(&job, attempt, next).await
     }
 
     /// Answers one who seeks help with up to `n` ideas; those that are badly formed are left out.
@@ -134,13 +134,7 @@ impl Handler {
     }
 
     async fn text(&self, hash: &ContentHash, limit: usize) -> Result<String, JobError> {
-        let bytes = self
-            .ctx
-            .store
-            .get_blob(hash)
-            .await
-            .map_err(|error| job_error_of(&error))?;
-        Ok(excerpt(&String::from_utf8_lossy(&bytes), limit))
+        Ok(excerpt(&self.ctx.kept_text(hash).await?, limit))
     }
 
     fn read(&self, text: &str) -> Result<Idea, BadIdea> {
@@ -152,53 +146,6 @@ impl Handler {
             tracing::debug!(%error, "idea is badly formed");
         }
         idea
-    }
-
-    async fn hand_on(
-        &self,
-        job: &Envelope<IdeateJob>,
-        key: &RolloutKey,
-        attempt: u32,
-        work: Work,
-        idea: &Idea,
-    ) -> Result<(), JobError> {
-        let idea = self
-            .ctx
-            .store
-            .put_json(idea)
-            .await
-            .map_err(|error| job_error_of(&error))?;
-        let body = ImplementJob {
-            work,
-            generation: job.body.implement.clone(),
-            idea: Some(idea),
-            limits: job.body.limits.clone(),
-            instrument: job.body.instrument.clone(),
-        };
-        let mut next = job.next(job_id(key, Stage::Implement, attempt), body);
-        next.attempt = attempt;
-        Ok(self.ctx.bus.enqueue(&next).await?)
-    }
-
-    async fn give_back(
-        &self,
-        job: &Envelope<IdeateJob>,
-        key: &RolloutKey,
-        attempt: u32,
-        work: Work,
-    ) -> Result<(), JobError> {
-        self.ctx.metrics.count(Metric::NotRun, &[word(NotRun::BadIdea)]);
-        let outcome = Outcome::NotRun(NotRun::BadIdea);
-        let mut next = job.next(
-            job_id(key, Stage::Grade, attempt),
-            GradeJob {
-                work,
-                program: None,
-                outcome,
-            },
-        );
-        next.attempt = attempt;
-        Ok(self.ctx.bus.enqueue(&next).await?)
     }
 
     fn count(&self, reply: &Generated) {

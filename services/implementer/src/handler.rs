@@ -5,17 +5,16 @@ mod tests;
 
 use std::sync::Arc;
 
-use journeyman_bus::{JobError, job_id};
+use journeyman_bus::JobError;
 use journeyman_schemas::{
-    Stage,
     envelope::Envelope,
     execution::NotRun,
     generate::ChatMessage,
     ideate::Idea,
-    ids::{ContentHash, RolloutKey},
-    job::{Completion, GradeJob, ImplementJob, InstrumentJob, Outcome, Policy, State, Work},
+    ids::ContentHash,
+    job::{Completion, ImplementJob, InstrumentJob, Policy, State},
 };
-use journeyman_service::{Context, Metric, chain, job_error_of, word};
+use journeyman_service::{Context, Metric, chain};
 use journeyman_tasks::{excerpt::excerpt, public::PublicTask, shelf::Shelf};
 
 use crate::{
@@ -35,17 +34,9 @@ pub(crate) struct Handler {
 impl Handler {
     /// Has a program written for a job, on its delivery number `attempt`. A completion without one is graded at once.
     pub(crate) async fn implement(&self, job: Envelope<ImplementJob>, attempt: u32) -> Result<(), JobError> {
-        let Some(key) = job.key.clone() else {
-            return Err(JobError::poison("an implement job without a rollout"));
-        };
         let messages = self.messages(&job.body).await?;
         let completion = self.ctx.complete(&job, &job.body.generation, messages).await?;
-        let hash = self
-            .ctx
-            .store
-            .put_json(&completion)
-            .await
-            .map_err(|error| job_error_of(&error))?;
+        let hash = self.ctx.keep_json(&completion).await?;
         let mut work = job.body.work.clone();
         // With a frozen implementer the policy's completion is the idea, if there is one.
         if work.policy == Policy::Implementer || work.completion.is_none() {
@@ -53,10 +44,19 @@ impl Handler {
         }
         let program = extract::program(&completion.text);
         self.measure(&completion, program.is_some());
-        match program {
-            Some(program) => self.hand_on(&job, &key, attempt, work, &program).await,
-            None => self.give_back(&job, &key, attempt, work).await,
-        }
+        let Some(program) = program else {
+            return self
+                .ctx
+                .hand_on_unrun(&job, attempt, work, None, NotRun::NoProgram)
+                .await;
+        };
+        let next = InstrumentJob {
+            work,
+            program: self.ctx.keep(program.as_bytes()).await?,
+            instrument: job.body.instrument.clone(),
+            limits: job.body.limits.clone(),
+        };
+        self.ctx.hand_on(&job, attempt, next).await
     }
 
     async fn messages(&self, job: &ImplementJob) -> Result<Vec<ChatMessage>, JobError> {
@@ -74,13 +74,7 @@ impl Handler {
             }
         };
         let idea: Option<Idea> = match &job.idea {
-            Some(idea) => Some(
-                self.ctx
-                    .store
-                    .get_json(idea)
-                    .await
-                    .map_err(|error| job_error_of(&error))?,
-            ),
+            Some(idea) => Some(self.ctx.kept_json(idea).await?),
             None => None,
         };
         let kind = match (&idea, &earlier) {
@@ -114,62 +108,7 @@ impl Handler {
     }
 
     async fn text(&self, hash: &ContentHash, limit: usize) -> Result<String, JobError> {
-        let bytes = self
-            .ctx
-            .store
-            .get_blob(hash)
-            .await
-            .map_err(|error| job_error_of(&error))?;
-        Ok(excerpt(&String::from_utf8_lossy(&bytes), limit))
-    }
-
-    async fn hand_on(
-        &self,
-        job: &Envelope<ImplementJob>,
-        key: &RolloutKey,
-        attempt: u32,
-        work: Work,
-        program: &str,
-    ) -> Result<(), JobError> {
-        let program = self
-            .ctx
-            .store
-            .put_blob(program.as_bytes())
-            .await
-            .map_err(|error| job_error_of(&error))?;
-        let (instrument, limits) = (job.body.instrument.clone(), job.body.limits.clone());
-        let mut next = job.next(
-            job_id(key, Stage::Instrument, attempt),
-            InstrumentJob {
-                work,
-                program,
-                instrument,
-                limits,
-            },
-        );
-        next.attempt = attempt;
-        Ok(self.ctx.bus.enqueue(&next).await?)
-    }
-
-    async fn give_back(
-        &self,
-        job: &Envelope<ImplementJob>,
-        key: &RolloutKey,
-        attempt: u32,
-        work: Work,
-    ) -> Result<(), JobError> {
-        self.ctx.metrics.count(Metric::NotRun, &[word(NotRun::NoProgram)]);
-        let outcome = Outcome::NotRun(NotRun::NoProgram);
-        let mut next = job.next(
-            job_id(key, Stage::Grade, attempt),
-            GradeJob {
-                work,
-                program: None,
-                outcome,
-            },
-        );
-        next.attempt = attempt;
-        Ok(self.ctx.bus.enqueue(&next).await?)
+        Ok(excerpt(&self.ctx.kept_text(hash).await?, limit))
     }
 
     fn measure(&self, completion: &Completion, has_program: bool) {

@@ -30,7 +30,7 @@ use crate::{
 };
 
 pub(crate) fn model_path() -> std::path::PathBuf {
-    journeyman_testkit::data_home().join("models/smollm2-135m-instruct-q4_1.gguf")
+    journeyman_testkit::model("smollm2-135m-instruct-q4_1.gguf")
 }
 
 /// SmolLM2-135M, loaded once for all tests.

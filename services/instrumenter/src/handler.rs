@@ -1,15 +1,14 @@
 //! One job: fetch the program, put its markers in, store it, and hand it to the sandbox.
 
-use journeyman_bus::{JobError, job_id};
+use journeyman_bus::JobError;
 use journeyman_schemas::{
-    Stage,
     envelope::Envelope,
     execution::NotRun,
     generate::Sampling,
     ids::{ContentHash, ModelId, RolloutKey},
-    job::{ExecuteJob, Generation, GradeJob, InstrumentJob, Outcome},
+    job::{ExecuteJob, Generation, InstrumentJob},
 };
-use journeyman_service::{Context, Metric, job_error_of, word};
+use journeyman_service::{Context, Metric};
 
 use crate::{
     config::Config,
@@ -31,22 +30,14 @@ impl Handler {
         job: Envelope<InstrumentJob>,
         attempt: u32,
     ) -> Result<(), JobError> {
-        let Some(key) = job.key.clone() else {
-            return Err(JobError::poison("an instrument job without a rollout"));
+        let Ok(program) = String::from_utf8(self.ctx.kept(&job.body.program).await?) else {
+            return self.refuse(&job, attempt).await;
         };
-        let store = &self.ctx.store;
-        let bytes = store
-            .get_blob(&job.body.program)
-            .await
-            .map_err(|error| job_error_of(&error))?;
-        let Ok(program) = String::from_utf8(bytes) else {
-            return self.refuse(&job, &key, attempt).await;
-        };
-        let proposal = match self.propose(&job, &key, &program).await? {
+        let proposal = match self.propose(&job, &program).await? {
             Ok(proposal) => proposal,
             Err(error) => {
                 tracing::debug!(%error, "no markers");
-                return self.refuse(&job, &key, attempt).await;
+                return self.refuse(&job, attempt).await;
             }
         };
         // Drawn here, at each delivery: it exists in the queue between us and the grader, and in what runs.
@@ -56,36 +47,33 @@ impl Handler {
             Ok(instrumented) => instrumented,
             Err(error) => {
                 tracing::debug!(%error, "no markers");
-                return self.refuse(&job, &key, attempt).await;
+                return self.refuse(&job, attempt).await;
             }
         };
         self.measure(&instrumented);
-        let hash = store
-            .put_blob(instrumented.program.as_bytes())
-            .await
-            .map_err(|error| job_error_of(&error))?;
-        let body = ExecuteJob {
+        let next = ExecuteJob {
             work: job.body.work.clone(),
             program: job.body.program.clone(),
-            instrumented: hash,
+            instrumented: self.ctx.keep(instrumented.program.as_bytes()).await?,
             nonce,
             markers: instrumented.markers,
             limits: job.body.limits.clone(),
         };
-        let mut next = job.next(job_id(&key, Stage::Execute, attempt), body);
-        next.attempt = attempt;
-        Ok(self.ctx.bus.enqueue(&next).await?)
+        self.ctx.hand_on(&job, attempt, next).await
     }
 
     /// What the frozen model says, when it is this rollout's turn and the program is one.
     async fn propose(
         &self,
         job: &Envelope<InstrumentJob>,
-        key: &RolloutKey,
         program: &str,
     ) -> Result<Result<Proposal, SyntaxError>, JobError> {
         let rule = &job.body.instrument;
-        let Some(model) = rule.model.as_ref().filter(|_| is_chosen(key, rule.model_share)) else {
+        let chosen = job
+            .key
+            .as_ref()
+            .is_some_and(|key| is_chosen(key, rule.model_share));
+        let Some(model) = rule.model.as_ref().filter(|_| chosen) else {
             return Ok(Ok(Proposal::NotAsked));
         };
         if program.len() > self.ctx.config.instrumenter.asked_bytes.min(PROGRAM_LIMIT_BYTES) {
@@ -122,23 +110,11 @@ impl Handler {
     }
 
     /// Sends a program that is no Python to the grader.
-    async fn refuse(
-        &self,
-        job: &Envelope<InstrumentJob>,
-        key: &RolloutKey,
-        attempt: u32,
-    ) -> Result<(), JobError> {
+    async fn refuse(&self, job: &Envelope<InstrumentJob>, attempt: u32) -> Result<(), JobError> {
+        let (work, program) = (job.body.work.clone(), job.body.program.clone());
         self.ctx
-            .metrics
-            .count(Metric::NotRun, &[word(NotRun::SyntaxError)]);
-        let body = GradeJob {
-            work: job.body.work.clone(),
-            program: Some(job.body.program.clone()),
-            outcome: Outcome::NotRun(NotRun::SyntaxError),
-        };
-        let mut next = job.next(job_id(key, Stage::Grade, attempt), body);
-        next.attempt = attempt;
-        Ok(self.ctx.bus.enqueue(&next).await?)
+            .hand_on_unrun(job, attempt, work, Some(program), NotRun::SyntaxError)
+            .await
     }
 
     fn measure(&self, instrumented: &Instrumented) {

@@ -2,14 +2,13 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use journeyman_bus::{JobError, job_id};
+use journeyman_bus::JobError;
 use journeyman_schemas::{
-    Stage,
     envelope::Envelope,
     execution::{Execution, Verdict},
     job::{ExecuteJob, GradeJob, Outcome},
 };
-use journeyman_service::{Context, Metric, chain, job_error_of};
+use journeyman_service::{Context, Metric, chain};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -27,35 +26,16 @@ pub(crate) struct Handler {
 impl Handler {
     /// Runs the program of a job, on its delivery number `attempt`. A program's failure is a result like any other.
     pub(crate) async fn execute(&self, job: Envelope<ExecuteJob>, attempt: u32) -> Result<(), JobError> {
-        let key = job
-            .key
-            .clone()
-            .ok_or_else(|| JobError::poison("an execute job without a rollout"))?;
-        let store = &self.ctx.store;
-        let program = store
-            .get_blob(&job.body.instrumented)
-            .await
-            .map_err(|error| job_error_of(&error))?;
+        let program = self.ctx.kept(&job.body.instrumented).await?;
         let ran = self
             .run(&job.body, program)
             .await
             .map_err(|error| self.our_failure(&error))?;
         self.measure(&ran);
-        let output = store
-            .put_blob(&ran.output)
-            .await
-            .map_err(|error| job_error_of(&error))?;
+        let output = self.ctx.keep(&ran.output).await?;
         let (submission, submission_refused) = match &ran.submission {
             Submission::Missing => (None, None),
-            Submission::Taken(bytes) => (
-                Some(
-                    store
-                        .put_blob(bytes)
-                        .await
-                        .map_err(|error| job_error_of(&error))?,
-                ),
-                None,
-            ),
+            Submission::Taken(bytes) => (Some(self.ctx.keep(bytes).await?), None),
             Submission::Refused(reason) => (None, Some(reason.clone())),
         };
         let execution = Execution {
@@ -71,15 +51,12 @@ impl Handler {
             nonce: job.body.nonce.clone(),
             markers: job.body.markers.clone(),
         };
-        let body = GradeJob {
+        let next = GradeJob {
             work: job.body.work.clone(),
             program: Some(job.body.program.clone()),
             outcome: Outcome::Ran(Box::new(execution)),
         };
-        let mut next = job.next(job_id(&key, Stage::Grade, attempt), body);
-        next.attempt = attempt;
-        self.ctx.bus.enqueue(&next).await?;
-        Ok(())
+        self.ctx.hand_on(&job, attempt, next).await
     }
 
     /// Runs it on a thread of its own. When this future is dropped (deadline, cancelled run), the program is killed.

@@ -9,7 +9,7 @@ use std::{
 };
 
 use journeyman_bus::{BusError, JobError, JobOutcome, LostCause};
-use journeyman_schemas::{DEAD_STREAM, JOBS_STREAM, MESSAGE_LIMIT_BYTES, Stage};
+use journeyman_schemas::{DEAD_STREAM, JOBS_STREAM, MESSAGE_LIMIT_BYTES, Stage, envelope::Envelope};
 use journeyman_testkit::eventually;
 use tokio::time::sleep;
 
@@ -240,6 +240,24 @@ async fn message_that_is_no_job_is_given_up_and_the_loop_goes_on() {
     );
     assert_eq!(lost[0].message["body"]["text"], "hello");
     assert_eq!(stored(&desk.server, DEAD_STREAM).await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn job_without_a_rollout_is_given_up_before_any_work() {
+    let desk = Desk::open().await;
+    let job = Envelope { key: None, ..job(0) };
+    let client = async_nats::connect(desk.server.url()).await.unwrap();
+    let payload = serde_json::to_vec(&job).unwrap();
+    client
+        .publish("jm.job.execute.run1", payload.into())
+        .await
+        .unwrap();
+    client.flush().await.unwrap();
+    let worker = desk.worker(1, 5, |_, _| async { Ok(()) }).await;
+    eventually(LONG, async || desk.notes.lost().len() == 1).await;
+    worker.finish().await;
+    assert_eq!(desk.notes.lost()[0].cause, LostCause::Undecodable);
+    assert_eq!(desk.notes.started.load(Ordering::SeqCst), 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]

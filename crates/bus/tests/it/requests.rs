@@ -57,17 +57,8 @@ where
     Fut: Future<Output = Result<Echoed, Fault>> + Send + 'static,
 {
     let stop = CancellationToken::new();
-    let (bus, stopped) = (desk.bus.clone(), stop.clone());
-    let task = tokio::spawn(async move {
-        bus.serve(SUBJECT.into(), slots, stopped, Arc::new(()), handler)
-            .await
-    });
-    // A request that can't be read is answered without the handler.
-    eventually(LONG, async || {
-        let probe = async_nats::connect(desk.server.url()).await.unwrap();
-        probe.request(SUBJECT, "?".into()).await.is_ok()
-    })
-    .await;
+    let listening = desk.bus.listen(SUBJECT.into()).await.unwrap();
+    let task = tokio::spawn(listening.serve(slots, stop.clone(), Arc::new(()), handler));
     (stop, task)
 }
 

@@ -1,7 +1,7 @@
 use crate::LanguageModel;
 use crate::config::Architecture;
 use crate::device::Device;
-use crate::fixtures::{SMOLLM, model_path};
+use crate::fixtures::SMOLLM;
 use crate::lora::{Adapter, LoraConfig};
 use crate::model::{Model, ModelError};
 use crate::testing::plain::{Plain, PlainAdapter};
@@ -159,7 +159,7 @@ fn group_cut_into_micro_batches_gives_the_same_gradient() {
 /// Large enough that buffers are used again from layer to layer and from pass to pass.
 #[test]
 fn gradient_of_a_real_model_repeats_to_the_bit_and_predicts_the_change_of_the_loss() {
-    let lm = LanguageModel::load(&model_path(SMOLLM), &Device::cpu()).unwrap();
+    let lm = LanguageModel::load(&journeyman_testkit::model(SMOLLM), &Device::cpu()).unwrap();
     let config = LoraConfig { rank: 8, alpha: 16.0 };
     let fresh = Adapter::init(&lm.model, &lm.sha256, config, 3);
     // B must not be zero, or A has no gradient.

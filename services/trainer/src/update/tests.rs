@@ -4,6 +4,8 @@ use journeyman_schemas::reward::Reward;
 
 use super::*;
 
+mod real_model;
+
 fn rollout(score: Option<f64>, wall_s: f64) -> EndedRollout {
     let valid = score.is_some();
     EndedRollout {

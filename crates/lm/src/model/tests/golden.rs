@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use crate::LanguageModel;
 use crate::device::Device;
-use crate::fixtures::{MODELS, SMOLLM, golden, golden_path, model_path};
+use crate::fixtures::{MODELS, SMOLLM, golden, golden_path};
 use crate::lora::{Adapter, LoraConfig};
 use crate::model::{Row, Wanted};
 use crate::train::{MAX_TOKENS, Scorer, TrainGroup};
@@ -41,7 +41,7 @@ struct GoldenLogprobs {
 }
 
 fn load(file: &str) -> LanguageModel {
-    LanguageModel::load(&model_path(file), &Device::cpu()).unwrap()
+    LanguageModel::load(&journeyman_testkit::model(file), &Device::cpu()).unwrap()
 }
 
 /// Compares logits with golden ones: within 2e-3 of the largest logit of the position.

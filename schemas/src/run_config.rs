@@ -153,6 +153,8 @@ pub struct GrpoSection {
     pub weight_score: f64,
     /// Per part: added to the score's standard deviation, in units of the score, so that noise between equal programs is not blown up.
     pub score_std_floor: f64,
+    /// Per part: weight of a short completion, normalised over the group's valid rollouts, so that filler does not grow.
+    pub weight_brevity: f64,
     /// Weight by execution time (RL4MLE's duration-aware gradient).
     pub duration_weight: DurationWeightForm,
     /// Ratio clip below 1.
@@ -170,7 +172,8 @@ impl Default for GrpoSection {
             weight_validity: 1.0,
             weight_markers: 0.5,
             weight_score: 1.5,
-            score_std_floor: 0.01,
+            score_std_floor: 0.02,
+            weight_brevity: 0.25,
             duration_weight: DurationWeightForm::None,
             clip_low: 0.2,
             clip_high: 0.28,
@@ -203,10 +206,12 @@ pub enum DurationWeightForm {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct OptimizerSection {
-    /// Learning rate after warm-up.
+    /// Highest learning rate, reached at the end of the warm-up.
     pub learning_rate: f64,
     /// Steps over which the rate rises linearly.
     pub warmup_steps: u64,
+    /// Share of the learning rate to which it falls linearly until the last step; 1 = it stays.
+    pub decay_to: f64,
     /// First-moment decay.
     pub beta1: f64,
     /// Second-moment decay.
@@ -224,6 +229,7 @@ impl Default for OptimizerSection {
         Self {
             learning_rate: 1e-4,
             warmup_steps: 1,
+            decay_to: 0.1,
             beta1: 0.9,
             beta2: 0.99,
             epsilon: 1e-8,
@@ -364,6 +370,7 @@ impl RunConfig {
         for (field, value) in [
             ("rollouts.improve_probability", rollouts.improve_probability),
             ("instrument.model_share", self.instrument.model_share),
+            ("optimizer.decay_to", optimizer.decay_to),
         ] {
             refuse(!(0.0..=1.0).contains(&value), field, value, "from 0 to 1")?;
         }

@@ -14,6 +14,8 @@ pub struct Sample {
     pub markers: f64,
     /// Score with the sign turned so that higher is better; none when invalid.
     pub gain: Option<f64>,
+    /// Length of the completion.
+    pub tokens: f64,
 }
 
 /// What is normalised within a group.
@@ -37,7 +39,13 @@ pub struct PartWeights {
     pub score: f64,
     /// Added to the standard deviation of `gain`, in units of the score: noise between equal programs is not blown up.
     pub score_std_floor: f64,
+    /// Of being short, normalised over the valid samples. Tokens that change nothing share the advantage of the program
+    /// they stand in; without a price, filler grows until it meets the length limit.
+    pub brevity: f64,
 }
+
+/// Added to the standard deviation of lengths, in tokens: a few tokens more or less don't matter.
+const BREVITY_STD_FLOOR: f64 = 16.0;
 
 /// One advantage per sample of a group. Standard deviations are of the sample (n − 1). Equal values give exactly 0.
 pub fn advantages(group: &[Sample], form: &Advantage) -> Vec<f64> {
@@ -59,14 +67,19 @@ fn per_part(group: &[Sample], weights: &PartWeights) -> Vec<f64> {
         &group.iter().map(|sample| sample.markers).collect::<Vec<_>>(),
         0.0,
     );
-    let gains: Vec<f64> = group.iter().filter_map(|sample| sample.gain).collect();
+    let scored = || group.iter().filter(|sample| sample.gain.is_some());
+    let gains: Vec<f64> = scored().filter_map(|sample| sample.gain).collect();
+    let lengths: Vec<f64> = scored().map(|sample| sample.tokens).collect();
     let mut scores = normalise(&gains, weights.score_std_floor).into_iter();
+    let mut excesses = normalise(&lengths, BREVITY_STD_FLOOR).into_iter();
     group
         .iter()
         .zip(validity.iter().zip(&markers))
         .map(|(sample, (validity, markers))| {
             let score = sample.gain.and_then(|_| scores.next()).unwrap_or(0.0);
+            let excess = sample.gain.and_then(|_| excesses.next()).unwrap_or(0.0);
             weights.validity * validity + weights.markers * markers + weights.score * score
+                - weights.brevity * excess
         })
         .collect()
 }

@@ -129,12 +129,30 @@ pub fn clip_global_norm(gradient: &mut [f32], limit: f64) -> f64 {
     norm
 }
 
-/// Rate of step `step` (from 1): rises linearly over `warmup_steps`, then stays.
-pub fn warmed_up(learning_rate: f64, step: u64, warmup_steps: u64) -> f64 {
-    if warmup_steps == 0 {
-        return learning_rate;
+/// How the learning rate goes over a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Schedule {
+    /// Highest rate.
+    pub peak: f64,
+    /// Steps over which it rises linearly to the peak.
+    pub warmup_steps: u64,
+    /// Steps of the run.
+    pub steps: u64,
+    /// Share of the peak to which it falls linearly until the last step; 1 = it stays.
+    pub decay_to: f64,
+}
+
+impl Schedule {
+    /// The rate of step `step`, from 1.
+    pub fn rate(&self, step: u64) -> f64 {
+        if step < self.warmup_steps {
+            return self.peak * step as f64 / self.warmup_steps as f64;
+        }
+        let top = self.warmup_steps.max(1);
+        let falling = self.steps.saturating_sub(top).max(1) as f64;
+        let done = (step.saturating_sub(top) as f64 / falling).min(1.0);
+        self.peak * (1.0 - done * (1.0 - self.decay_to))
     }
-    learning_rate * (step as f64 / warmup_steps as f64).min(1.0)
 }
 
 #[cfg(test)]

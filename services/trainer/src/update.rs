@@ -14,7 +14,7 @@ use journeyman_rl::{
     credit::{Advantage, PartWeights, Sample, advantages, duration_weights},
     loss::{LossInputs, policy_loss},
     mismatch::Mismatch,
-    optim::{AdamW, AdamWConfig, clip_global_norm, warmed_up},
+    optim::{AdamW, AdamWConfig, Schedule, clip_global_norm},
 };
 use journeyman_schemas::{
     job::Policy,
@@ -140,7 +140,13 @@ pub(crate) fn update(mut update: Update) -> Result<Updated, UpdateError> {
     }
     measured.entropy_mean = entropy.iter().sum::<f64>() / entropy.len().max(1) as f64;
     let optimizer = &update.config.optimizer;
-    measured.learning_rate = warmed_up(optimizer.learning_rate, update.step, optimizer.warmup_steps);
+    let schedule = Schedule {
+        peak: optimizer.learning_rate,
+        warmup_steps: optimizer.warmup_steps,
+        steps: update.config.run.steps,
+        decay_to: optimizer.decay_to,
+    };
+    measured.learning_rate = schedule.rate(update.step);
     measured.grad_norm = clip_global_norm(&mut gradient, optimizer.max_grad_norm);
     if !measured.grad_norm.is_finite() {
         return Err(UpdateError::NotFinite {
@@ -252,6 +258,7 @@ fn advantage_form(config: &RunConfig) -> Advantage {
             markers: config.grpo.weight_markers,
             score: config.grpo.weight_score,
             score_std_floor: config.grpo.score_std_floor,
+            brevity: config.grpo.weight_brevity,
         }),
     }
 }
@@ -262,6 +269,7 @@ fn sample(rollout: &EndedRollout) -> Sample {
         valid: rollout.reward.valid,
         markers: f64::from(rollout.reward.markers),
         gain: rollout.reward.gain,
+        tokens: rollout.token_ids.len() as f64,
     }
 }
 

@@ -10,6 +10,7 @@ fn totals(values: &[f64]) -> Vec<Sample> {
             valid: true,
             markers: 0.0,
             gain: Some(total),
+            tokens: 200.0,
         })
         .collect()
 }
@@ -30,6 +31,7 @@ const PARTS: PartWeights = PartWeights {
     markers: 0.0,
     score: 1.0,
     score_std_floor: 0.0,
+    brevity: 0.0,
 };
 
 #[test]
@@ -96,6 +98,37 @@ fn floor_keeps_noise_small() {
 }
 
 #[test]
+fn of_equal_programs_the_shorter_one_is_preferred_and_a_better_one_may_be_longer() {
+    let parts = PartWeights {
+        score_std_floor: 0.02,
+        score: 2.0,
+        brevity: 0.25,
+        ..PARTS
+    };
+    let of = |scores: &[f64], tokens: &[f64]| {
+        let mut group = totals(scores);
+        group
+            .iter_mut()
+            .zip(tokens)
+            .for_each(|(sample, tokens)| sample.tokens = *tokens);
+        advantages(&group, &Advantage::PerPart(parts.clone()))
+    };
+    // Lengths: mean 210, sample std 34.641, floor 16: −20 / 50.641 = −.3949 and 40 / 50.641 = .7899.
+    check(
+        &of(&[0.9; 3], &[190.0, 190.0, 250.0]),
+        &[0.0987, 0.0987, -0.1975],
+        1e-3,
+    );
+    let filler = of(&[0.94, 0.941, 0.939, 0.84], &[180.0, 180.0, 300.0, 180.0]);
+    assert!(filler[2] < filler[0] && filler[3] < filler[2], "{filler:?}");
+    assert!(
+        of(&[0.9; 3], &[199.0, 200.0, 201.0])
+            .iter()
+            .all(|a| a.abs() < 0.02)
+    );
+}
+
+#[test]
 fn all_invalid_leaves_only_the_markers() {
     let group: Vec<Sample> = [1.0, 3.0]
         .map(|markers| Sample {
@@ -103,6 +136,7 @@ fn all_invalid_leaves_only_the_markers() {
             valid: false,
             markers,
             gain: None,
+            tokens: 200.0,
         })
         .to_vec();
     let parts = PartWeights {

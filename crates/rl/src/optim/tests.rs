@@ -78,7 +78,15 @@ fn clip_is_over_all_parameters_at_once() {
 
 #[test]
 fn rate_rises_then_stays() {
-    let rates: Vec<f64> = (1..=4).map(|step| warmed_up(1.0, step, 2)).collect();
-    assert_eq!(rates, [0.5, 1.0, 1.0, 1.0]);
-    assert_eq!(warmed_up(1.0, 1, 0), 1.0);
+    let schedule = |warmup_steps, decay_to| Schedule {
+        peak: 1.0,
+        warmup_steps,
+        steps: 6,
+        decay_to,
+    };
+    let rates = |schedule: Schedule| (1..=7).map(|step| schedule.rate(step)).collect::<Vec<_>>();
+    assert_eq!(rates(schedule(2, 1.0)), [0.5, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]);
+    assert_eq!(rates(schedule(2, 0.0)), [0.5, 1.0, 0.75, 0.5, 0.25, 0.0, 0.0]);
+    assert_eq!(schedule(0, 0.5).rate(1), 1.0);
+    assert_eq!(schedule(0, 0.5).rate(6), 0.5);
 }

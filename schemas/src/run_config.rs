@@ -210,7 +210,8 @@ pub struct OptimizerSection {
     pub learning_rate: f64,
     /// Steps over which the rate rises linearly.
     pub warmup_steps: u64,
-    /// Share of the learning rate to which it falls linearly until the last step; 1 = it stays.
+    /// Share of the learning rate to which it falls linearly until step `run.steps`; 1 = it stays. A run that goes on with
+    /// more steps than before falls more slowly from there on.
     pub decay_to: f64,
     /// First-moment decay.
     pub beta1: f64,
@@ -384,6 +385,17 @@ impl RunConfig {
             ("grpo.clip_high", self.grpo.clip_high),
         ] {
             refuse(!(value.is_finite() && value > 0.0), field, value, "above 0")?;
+        }
+        let grpo = &self.grpo;
+        for (field, value) in [
+            ("grpo.weight_validity", grpo.weight_validity),
+            ("grpo.weight_markers", grpo.weight_markers),
+            ("grpo.weight_score", grpo.weight_score),
+            ("grpo.score_std_floor", grpo.score_std_floor),
+            ("grpo.weight_brevity", grpo.weight_brevity),
+            ("optimizer.weight_decay", optimizer.weight_decay),
+        ] {
+            refuse(!(value.is_finite() && value >= 0.0), field, value, "0 or above")?;
         }
         for (field, value) in [
             ("optimizer.beta1", optimizer.beta1),

@@ -29,7 +29,8 @@ pub struct Listening {
 }
 
 impl Bus {
-    /// Listens on `subject`; replicas of the same service share its requests. From now on an asker finds a responder.
+    /// Listens on `subject`; replicas of the same service share its requests. When this returns, the server
+    /// has been sent the subscription; an asker who is faster still finds no responder, and asks again.
     pub async fn listen(&self, subject: String) -> Result<Listening, BusError> {
         let unavailable = |cause| self.unavailable(format!("listening on `{subject}`"), cause);
         let queue = self.config.name.clone();

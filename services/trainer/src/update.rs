@@ -192,15 +192,7 @@ fn pass(
         .iter()
         .map(|rollout| rollout.logprobs.clone())
         .collect();
-    let shared = TrainGroup {
-        prompt: &group.prompt,
-        completions: group
-            .rollouts
-            .iter()
-            .map(|rollout| rollout.token_ids.as_slice())
-            .collect(),
-        max_tokens: update.config.grpo.max_tokens_per_pass,
-    };
+    let shared = shared(group, update.config.grpo.max_tokens_per_pass);
     logprobs_and_gradient(&update.model, &update.adapter, &shared, |new| {
         for (trainer, sampler) in new.iter().zip(&old) {
             measured.mismatch.add(trainer, sampler);
@@ -217,6 +209,19 @@ fn pass(
         measured.clipped_tokens += outputs.clipped_tokens;
         outputs.gradient
     })
+}
+
+/// A group as the model's passes take it: one prompt, many completions.
+fn shared(group: &EndedGroup, max_tokens: usize) -> TrainGroup<'_> {
+    TrainGroup {
+        prompt: &group.prompt,
+        completions: group
+            .rollouts
+            .iter()
+            .map(|rollout| rollout.token_ids.as_slice())
+            .collect(),
+        max_tokens,
+    }
 }
 
 /// Advantage times duration weight, for every rollout of every group.

@@ -116,6 +116,13 @@ impl Desk {
     pub(crate) async fn enqueue(&self, rollout: u32) {
         self.bus.enqueue(&job(rollout)).await.unwrap();
     }
+
+    /// Puts bytes on a subject past the bus, as a foreign program might.
+    pub(crate) async fn publish_raw(&self, subject: &'static str, bytes: Vec<u8>) {
+        let client = async_nats::connect(self.server.url()).await.unwrap();
+        client.publish(subject, bytes.into()).await.unwrap();
+        client.flush().await.unwrap();
+    }
 }
 
 pub(crate) struct Worker {

@@ -246,13 +246,8 @@ async fn message_that_is_no_job_is_given_up_and_the_loop_goes_on() {
 async fn job_without_a_rollout_is_given_up_before_any_work() {
     let desk = Desk::open().await;
     let job = Envelope { key: None, ..job(0) };
-    let client = async_nats::connect(desk.server.url()).await.unwrap();
-    let payload = serde_json::to_vec(&job).unwrap();
-    client
-        .publish("jm.job.execute.run1", payload.into())
-        .await
-        .unwrap();
-    client.flush().await.unwrap();
+    desk.publish_raw("jm.job.execute.run1", serde_json::to_vec(&job).unwrap())
+        .await;
     let worker = desk.worker(1, 5, |_, _| async { Ok(()) }).await;
     eventually(LONG, async || desk.notes.lost().len() == 1).await;
     worker.finish().await;
@@ -263,16 +258,8 @@ async fn job_without_a_rollout_is_given_up_before_any_work() {
 #[tokio::test(flavor = "multi_thread")]
 async fn bytes_that_are_no_json_are_given_up_under_their_subjects_run() {
     let desk = Desk::open().await;
-    let client = async_nats::connect(desk.server.url()).await.unwrap();
-    client
-        .publish("jm.job.execute.run1", vec![0xff, 0x00].into())
-        .await
-        .unwrap();
-    client
-        .publish("jm.job.execute.Bad-Name", vec![].into())
-        .await
-        .unwrap();
-    client.flush().await.unwrap();
+    desk.publish_raw("jm.job.execute.run1", vec![0xff, 0x00]).await;
+    desk.publish_raw("jm.job.execute.Bad-Name", vec![]).await;
     let worker = desk.worker(1, 5, |_, _| async { Ok(()) }).await;
     eventually(LONG, async || desk.notes.lost().len() == 2).await;
     worker.finish().await;

@@ -46,3 +46,22 @@ fn resolved_config_reads_back_as_itself() {
     let again: RunConfig = toml::from_str(&to_toml(&config).unwrap()).unwrap();
     assert_eq!(config, again);
 }
+
+#[test]
+fn weight_that_is_no_number_or_negative_names_the_field() {
+    for (section, key) in [
+        ("grpo", "weight_score"),
+        ("grpo", "weight_brevity"),
+        ("grpo", "score_std_floor"),
+        ("optimizer", "weight_decay"),
+    ] {
+        for value in ["nan", "-0.5", "inf"] {
+            let error = load_text(&format!("{LEAST}[{section}]\n{key} = {value}\n")).unwrap_err();
+            let text = format!("{error:#}");
+            assert!(
+                text.contains(&format!("`{section}.{key}`")) && text.contains("0 or above"),
+                "{text}"
+            );
+        }
+    }
+}

@@ -1,7 +1,5 @@
 //! Updates of a real model, on what it drew itself.
 
-use std::path::Path;
-
 use journeyman_lm::{
     device::Device,
     lora::LoraConfig,
@@ -52,16 +50,7 @@ fn draw(model: &LanguageModel, adapter: &Adapter, prompt: &[u32], sample_index: 
 
 /// Sum of the log-probabilities of each rollout.
 fn logprobs(model: &LanguageModel, adapter: &Adapter, group: &EndedGroup) -> Vec<f32> {
-    let shared = TrainGroup {
-        prompt: &group.prompt,
-        completions: group
-            .rollouts
-            .iter()
-            .map(|rollout| rollout.token_ids.as_slice())
-            .collect(),
-        max_tokens: 4096,
-    };
-    let pass = logprobs_and_gradient(model, adapter, &shared, |new| {
+    let pass = logprobs_and_gradient(model, adapter, &shared(group, 4096), |new| {
         new.iter().map(|logprobs| vec![0.0; logprobs.len()]).collect()
     })
     .unwrap();
@@ -75,7 +64,7 @@ fn logprobs(model: &LanguageModel, adapter: &Adapter, group: &EndedGroup) -> Vec
 #[test]
 fn update_agrees_with_the_sampler_and_makes_the_rewarded_likelier() {
     let path = journeyman_testkit::model("smollm2-135m-instruct-q4_1.gguf");
-    let model = Arc::new(LanguageModel::load(Path::new(&path), &Device::cpu()).unwrap());
+    let model = Arc::new(LanguageModel::load(&path, &Device::cpu()).unwrap());
     let prompt = model
         .tokenizer
         .encode("import pandas as pd\n", Specials::AsText)

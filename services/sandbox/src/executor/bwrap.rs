@@ -50,12 +50,13 @@ impl Inside<'_> {
         for path in FILES.map(Path::new) {
             list.bind("--ro-bind-try", path, path);
         }
-        list.bind("--ro-bind", self.python, self.python);
         list.words("--proc /proc --dev /dev");
         let size = self.disk_bytes.to_string();
         for place in ["/dev/shm", "/tmp"] {
             list.words("--size").push(&size).words("--tmpfs").push(place);
         }
+        // After the places above, under one of which it may lie.
+        list.bind("--ro-bind", self.python, self.python);
         list.bind("--ro-bind", self.program, Path::new(PROGRAM));
         list.bind("--bind", self.work, Path::new("/work"));
         list.bind("--ro-bind", self.data, Path::new("/work/data"));

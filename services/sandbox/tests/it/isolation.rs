@@ -5,14 +5,17 @@ use std::{
     net::TcpListener,
     os::{
         linux::net::SocketAddrExt,
-        unix::net::{SocketAddr, UnixListener},
+        unix::{
+            fs::symlink,
+            net::{SocketAddr, UnixListener},
+        },
     },
     thread,
 };
 
 use journeyman_schemas::execution::Verdict;
 
-use crate::{Bench, processes_with, sleep_marker, text};
+use crate::{Bench, open_directory, processes_with, sleep_marker, text};
 
 #[test]
 fn network_of_the_host_is_unreachable() {
@@ -243,4 +246,14 @@ fn program_of_any_bytes_is_run_or_refused_by_python() {
         .expect("the sandbox itself does not fail");
     assert_eq!(ran.verdict, Verdict::Error, "{}", text(&ran));
     assert_eq!(fs::read_dir(bench.data_dir()).expect("it is ours").count(), 2);
+}
+
+#[test]
+fn python_may_lie_under_a_place_that_is_empty_inside() {
+    let places = open_directory();
+    let python = places.path().join("python");
+    symlink(journeyman_testkit::data_home().join("python"), &python).expect("it is ours");
+    assert!(python.starts_with("/tmp"), "{}", python.display());
+    let bench = Bench::with(|config| config.python = python);
+    assert_eq!(text(&bench.run("print('here')")), "here\n");
 }

@@ -68,6 +68,30 @@ pub fn quadratic_weighted_kappa<T: Ord>(truth: &[T], predicted: &[T]) -> Result<
     Ok(1.0 - observed as f64 / expected)
 }
 
+/// Matthews' correlation coefficient of any number of labels, −1 to 1; 0 if either side has one label only.
+pub fn matthews_correlation<T: Ord>(truth: &[T], predicted: &[T]) -> Result<f64, MetricError> {
+    check_lengths(truth.len(), predicted.len())?;
+    let mut counts: BTreeMap<&T, Counts> = BTreeMap::new();
+    for (a, b) in truth.iter().zip(predicted) {
+        counts.entry(a).or_default().truth += 1;
+        counts.entry(b).or_default().predicted += 1;
+        if a == b {
+            counts.entry(a).or_default().both += 1;
+        }
+    }
+    // Counts below 2^26 rows give products that a float holds exactly.
+    let rows = truth.len() as f64;
+    let total = |term: fn(&Counts) -> f64| counts.values().map(term).sum::<f64>();
+    let right = total(|count| count.both as f64);
+    let both = right * rows - total(|count| (count.truth * count.predicted) as f64);
+    let of_truth = rows * rows - total(|count| (count.truth * count.truth) as f64);
+    let of_predicted = rows * rows - total(|count| (count.predicted * count.predicted) as f64);
+    if of_truth * of_predicted == 0.0 {
+        return Ok(0.0);
+    }
+    Ok(both / (of_truth * of_predicted).sqrt())
+}
+
 /// Rows of one label, or of all pooled.
 #[derive(Default)]
 struct Counts {

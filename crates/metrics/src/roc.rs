@@ -11,6 +11,11 @@ type Corner = [u64; 2];
 ///
 /// Added up as scikit-learn does: trapezoids between the corners of the curve, points on straight lines dropped.
 pub fn auc(truth: &[bool], scores: &[f64]) -> Result<f64, MetricError> {
+    Ok(area(&curve(truth, scores)?))
+}
+
+/// The corners of the ROC curve from (0, 0) to (1, 1): false positive rate and true positive rate.
+pub fn curve(truth: &[bool], scores: &[f64]) -> Result<Vec<[f64; 2]>, MetricError> {
     check_lengths(truth.len(), scores.len())?;
     check_finite(scores)?;
     let negatives = sorted_keys(truth, scores, false);
@@ -18,18 +23,24 @@ pub fn auc(truth: &[bool], scores: &[f64]) -> Result<f64, MetricError> {
     if positives.is_empty() || negatives.is_empty() {
         return Err(MetricError::OneClass);
     }
-    let corners = corners(&negatives, &positives);
     let rate = |[negatives_above, positives_above]: Corner| {
-        (
+        [
             negatives_above as f64 / negatives.len() as f64,
             positives_above as f64 / positives.len() as f64,
-        )
+        ]
     };
-    let starts = std::iter::once([0, 0]).chain(corners.iter().copied());
-    Ok(sum::sum(starts.zip(&corners).map(|(from, to)| {
-        let ((x0, y0), (x1, y1)) = (rate(from), rate(*to));
-        (x1 - x0) * (y1 + y0) / 2.0
-    })))
+    let mut rates = vec![[0.0, 0.0]];
+    rates.extend(corners(&negatives, &positives).into_iter().map(rate));
+    Ok(rates)
+}
+
+/// Area under straight lines from point to point, x first.
+pub fn area(points: &[[f64; 2]]) -> f64 {
+    sum::sum(
+        points
+            .windows(2)
+            .map(|pair| (pair[1][0] - pair[0][0]) * (pair[1][1] + pair[0][1]) / 2.0),
+    )
 }
 
 /// Mean of the AUCs of columns; each of `truth` and `scores` holds one vector per column.

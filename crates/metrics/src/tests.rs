@@ -52,6 +52,7 @@ fn metrics_give_the_scores_of_scikit_learn() {
                 label::quadratic_weighted_kappa(&whole(truth), &whole(predicted)),
                 0,
             ),
+            "mcc" => (label::matthews_correlation(&whole(truth), &whole(predicted)), 0),
             "map_at_k" => (ranking::map_at_k(&rows(truth), &rows(predicted), case.size), 0),
             "log_loss" => (log_loss::log_loss(&bits(), &numbers(predicted)), 4),
             "log_loss_multi" => (

@@ -50,6 +50,7 @@ def add_log_loss_multi(note, truth, predicted):
 def add_labels(note, truth, predicted):
     add("accuracy", note, truth, predicted, metrics.accuracy_score(truth, predicted))
     add("f1_macro", note, truth, predicted, metrics.f1_score(truth, predicted, average="macro"))
+    add("mcc", note, truth, predicted, metrics.matthews_corrcoef(truth, predicted))
     kappa = metrics.cohen_kappa_score(truth, predicted, weights="quadratic")
     if not math.isnan(kappa):
         add("qwk", note, truth, predicted, kappa)

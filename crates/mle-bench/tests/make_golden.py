@@ -400,11 +400,12 @@ def tags(key, target):
     return grade
 
 
-def ranked(key, target, k, superset=False):
+def ranked(key, target, k, exact=False, superset=False):
     def grade(s, a):
         demand(target in s.columns and key in s.columns)
+        demand(not exact or set(s.columns) == {key, target})
         if superset:
-            demand(set(s.columns) == {key, target} and set(s[key]) >= set(a[key]))
+            demand(set(s[key]) >= set(a[key]))
             s = s[s[key].isin(a[key])]
         s, a = pair(s, a, key, compare="set")
         scores = []
@@ -702,11 +703,14 @@ def losses():
     add("hms-harmful-brain-activity-classification", "certain", brain,
         s.assign(**{v: 0.0 for v in votes}).assign(gpd_vote=1.0), a)
     add("hms-harmful-brain-activity-classification", "an extra column", brain, s.assign(extra=0.5), a)
-    rows = [f"{study}_{part}" for study in ids(9)
+    rows = [f"1.2.{study[3:]}_{part}" for study in ids(9)
             for part in ["patient_overall", "C1", "C2", "C3", "C4", "C5", "C6", "C7"]]
     a = pd.DataFrame({"row_id": rows, "fractured": both(72)})
     s = a.assign(fractured=rng.random(72).round(3))
     common_faults("rsna-2022-cervical-spine-fracture-detection", fractures, s, a)
+    add("rsna-2022-cervical-spine-fracture-detection", "a part is missing in one study", fractures, s.iloc[1:], a.iloc[1:])
+    add("rsna-2022-cervical-spine-fracture-detection", "a part is missing in all", fractures,
+        s[~s["row_id"].str.endswith("C3")], a[~a["row_id"].str.endswith("C3")])
     add("rsna-2022-cervical-spine-fracture-detection", "certain", fractures, a.assign(fractured=1 - a["fractured"]), a)
     classes = [f"sound {i}" for i in range(9)]
     a = pd.DataFrame(rng.integers(0, 2, (20, 9)) * rng.integers(0, 2, (20, 1)), columns=classes)
@@ -839,14 +843,15 @@ def texts():
         add(competition, "no known tag", tags(key, target), s.assign(**{target: "unknown"}), a)
         add(competition, "all empty", tags(key, target), s.assign(**{target: None}), a)
         add(competition, "numbers", tags(key, target), s.assign(**{target: 5}), a)
-    for competition, key, target, k, superset in [("hotel-id-2021-fgvc8", "image", "hotel_id", 5, False),
-                                                  ("whale-categorization-playground", "Image", "Id", 5, False),
-                                                  ("h-and-m-personalized-fashion-recommendations", "customer_id",
-                                                   "prediction", 12, True)]:
+    for competition, key, target, k, exact, superset in [
+        ("hotel-id-2021-fgvc8", "image", "hotel_id", 5, False, False),
+        ("whale-categorization-playground", "Image", "Id", 5, True, False),
+        ("h-and-m-personalized-fashion-recommendations", "customer_id", "prediction", 12, True, True),
+    ]:
         guesses = lambda high, n: " ".join(map(str, rng.integers(0, high, rng.integers(1, n))))
         a = pd.DataFrame({key: ids(25), target: [guesses(9, 4) for _ in range(25)]})
         s = a.assign(**{target: [guesses(9, 16) for _ in range(25)]})
-        grade = ranked(key, target, k, superset)
+        grade = ranked(key, target, k, exact, superset)
         common_faults(competition, grade, s, a)
         add(competition, "single numbers on both sides", grade, s.assign(**{target: rng.integers(0, 5, 25)}),
             a.assign(**{target: rng.integers(0, 5, 25)}))
@@ -912,7 +917,8 @@ TEXTS = [
     "a\nTrue\nFalse\nnan\n", "a\nyes\n", "a\n1\n-\n", "a\n1e-400\n", "a\n0.1e1\n", "a\n1,\n2,\n", " a,b\n1,2\n",
     "a\n#N/A\n1\n", "a\n-nan\n-NaN\n1.#QNAN\n-1.#IND\n#NA\n", "a\nNAN\n", "a\nNone\nx\n", "a\nnull\n1\n", "a\nNil\n",
     "a\n-inf\nx\n", "a\n1e309\n1\n", "a\n1.7976931348623157e308\n", "a\n123456789012345678901234567890.5\n",
-    "a\n0.1234567890123456789012345678901234567890\n", "\n\na,b\n1,2\n", "a,b\n1,2\n\n", "a,b\n1,2", 'a,b\n1,"2', "a\n\"x\r\ny\"\n",
+    "a\n0.1234567890123456789012345678901234567890\n", "a\n9223372036854775808.5\n", "a\n-9223372036854775809.5\n",
+    "a\n-9223372036854775809\n\"\"\n", "a\n18446744073709551616\n\"\"\n", "a\n99999999999999999999x\n1.5\n", "\n\na,b\n1,2\n", "a,b\n1,2\n\n", "a,b\n1,2", 'a,b\n1,"2', "a\n\"x\r\ny\"\n",
     "a\n5e-324\n", "a\nTrue\n1.0\n", "a\n1\nTrue\n", "a,b\nx,\ny,\n", "\t\na\n1\n", "a\n,\n", "é,ß\n日,本\n", "a\n+\n", "a\n+-1\n",
     "a\n1.5 \n 2.5\n", "a\n1.5.2\n", "a\n1e5e5\n", "a\ninfinit\n", "a\n nan\n1\n", "a\n\x0b1\n", "a\n\u00a01\n",
 ]

@@ -15,6 +15,7 @@ pub(crate) fn column<'a>(words: impl Iterator<Item = &'a str> + Clone) -> Column
     match integers(words.clone()) {
         Integers::All(column) => return column,
         Integers::TooLarge => return objects(words),
+        Integers::Conflict => return texts(words),
         Integers::Other => {}
     }
     floats(words.clone())
@@ -24,8 +25,10 @@ pub(crate) fn column<'a>(words: impl Iterator<Item = &'a str> + Clone) -> Column
 
 enum Integers {
     All(Column),
-    /// Integers that neither int64 nor uint64 holds together.
+    /// An integer that neither int64 nor uint64 holds.
     TooLarge,
+    /// Integers above int64 beside negative or missing ones: all stay texts, missing ones too.
+    Conflict,
     /// Something that is no integer, or a missing value.
     Other,
 }
@@ -53,25 +56,28 @@ fn integers<'a>(words: impl Iterator<Item = &'a str> + Clone) -> Integers {
 
 fn unsigned<'a>(words: impl Iterator<Item = &'a str>) -> Integers {
     let mut values = Vec::with_capacity(words.size_hint().0);
-    let mut fits = true;
+    let (mut has_large, mut has_other) = (false, false);
     for word in words {
         if is_missing(word) || word.trim_start_matches(is_space).starts_with('-') {
-            fits = false;
+            has_other = true;
             continue;
         }
         match integer(word) {
             Parsed::Value(value) => match u64::try_from(value) {
-                Ok(value) => values.push(value),
+                Ok(value) => {
+                    has_large |= i64::try_from(value).is_err();
+                    values.push(value);
+                }
                 Err(_) => return Integers::TooLarge,
             },
             Parsed::TooLarge => return Integers::TooLarge,
             Parsed::No => return Integers::Other,
         }
     }
-    if fits {
-        Integers::All(Column::Unsigned(values))
-    } else {
-        Integers::TooLarge
+    match (has_large, has_other) {
+        (true, true) => Integers::Conflict,
+        (_, true) => Integers::TooLarge,
+        _ => Integers::All(Column::Unsigned(values)),
     }
 }
 
@@ -129,6 +135,14 @@ fn objects<'a>(words: impl Iterator<Item = &'a str>) -> Column {
     Column::Objects(objects)
 }
 
+fn texts<'a>(words: impl Iterator<Item = &'a str>) -> Column {
+    let mut objects = Objects::default();
+    for word in words {
+        objects.push(Value::Text(word));
+    }
+    Column::Objects(objects)
+}
+
 fn is_missing(word: &str) -> bool {
     word.len() <= MISSING_LEN && (MISSING.contains(&word) || word == "null")
 }
@@ -140,7 +154,7 @@ fn is_space(c: char) -> bool {
 
 enum Parsed {
     Value(i128),
-    /// Digits only, but more than fit.
+    /// It starts with more digits than fit.
     TooLarge,
     No,
 }
@@ -155,16 +169,23 @@ fn integer(word: &str) -> Parsed {
     if digits.is_empty() {
         return Parsed::No;
     }
-    let mut value = 0i128;
+    let limit = if negative { 1 << 63 } else { u64::MAX };
+    let mut value = 0u64;
     for digit in digits {
         if !digit.is_ascii_digit() {
             return Parsed::No;
         }
-        value = (value * 10 + i128::from(digit - b'0')).min(i128::from(u64::MAX) + 1);
+        // Too large is too large, whatever follows: pandas doesn't look at it.
+        match value
+            .checked_mul(10)
+            .and_then(|value| value.checked_add(u64::from(digit - b'0')))
+            .filter(|value| *value <= limit)
+        {
+            Some(more) => value = more,
+            None => return Parsed::TooLarge,
+        }
     }
-    if value > i128::from(u64::MAX) {
-        return Parsed::TooLarge;
-    }
+    let value = i128::from(value);
     Parsed::Value(if negative { -value } else { value })
 }
 

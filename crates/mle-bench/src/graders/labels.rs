@@ -1,5 +1,7 @@
 //! Agreement of labels.
 
+use std::collections::HashSet;
+
 use journeyman_metrics::{MetricError, label};
 
 use crate::{
@@ -18,7 +20,10 @@ enum Labels<'a> {
 
 impl<'a> Labels<'a> {
     fn read(side: &Side<'a>, name: &str) -> Result<Self, Refusal> {
-        if !matches!(side.column(name)?, Column::Objects(_)) {
+        if let Column::Integers(_) | Column::Unsigned(_) | Column::Booleans(_) = side.column(name)? {
+            return side.ints(name).map(Labels::Numbers);
+        }
+        if let Column::Floats(_) = side.column(name)? {
             return side
                 .numbers(name)?
                 .into_iter()
@@ -61,6 +66,26 @@ impl<'a> Labels<'a> {
             ),
         }
     }
+
+    /// Share of equal labels. Texts never equal numbers, but scikit-learn refuses to compare them only if there are at
+    /// most two different labels on either side.
+    fn accuracy(truth: &Self, predicted: &Self) -> Result<f64, Refusal> {
+        let mixed = matches!(
+            (truth, predicted),
+            (Labels::Numbers(_), Labels::Texts(_)) | (Labels::Texts(_), Labels::Numbers(_))
+        );
+        if mixed && (truth.distinct() > 2 || predicted.distinct() > 2) {
+            return Ok(0.0);
+        }
+        Self::compare(truth, predicted, label::accuracy, label::accuracy)
+    }
+
+    fn distinct(&self) -> usize {
+        match self {
+            Labels::Numbers(labels) => labels.iter().collect::<HashSet<_>>().len(),
+            Labels::Texts(labels) => labels.iter().collect::<HashSet<_>>().len(),
+        }
+    }
 }
 
 pub(super) fn accuracy(
@@ -75,7 +100,7 @@ pub(super) fn accuracy(
         Labels::read(&answers, target)?,
         Labels::read(&submission, target)?,
     );
-    Labels::compare(&truth, &predicted, label::accuracy, label::accuracy).map(Score::Python)
+    Labels::accuracy(&truth, &predicted).map(Score::Python)
 }
 
 /// Accuracy of whatever the values look like as texts.
@@ -90,19 +115,36 @@ pub(super) fn accuracy_of_strings(submission: &Frame, answers: &Frame) -> Result
 pub(super) fn paddy(submission: &Frame, answers: &Frame) -> Result<Score, Refusal> {
     same_length(submission, answers)?;
     let (submission, answers) = sorted(submission, answers, "image_id", Ids::Equal)?;
-    let accuracy = label::accuracy(&answers.texts("label")?, &submission.texts("label")?)?;
-    Ok(Score::Python(accuracy))
+    Labels::accuracy(
+        &texts_or_numbers(&answers, "label")?,
+        &texts_or_numbers(&submission, "label")?,
+    )
+    .map(Score::Python)
 }
 
-/// Micro F1 of single labels, which is accuracy.
+fn texts_or_numbers<'a>(side: &Side<'a>, name: &str) -> Result<Labels<'a>, Refusal> {
+    match side.texts(name) {
+        Ok(texts) => Ok(Labels::Texts(texts)),
+        Err(_) => side.ints(name).map(Labels::Numbers),
+    }
+}
+
+/// Micro F1 of single labels, which is accuracy. A missing label among texts is the text `nan`.
 pub(super) fn seedlings(submission: &Frame, answers: &Frame) -> Result<Score, Refusal> {
     same_length(submission, answers)?;
     let (submission, answers) = sorted(submission, answers, "file", Ids::Equal)?;
-    let (truth, predicted) = (
-        Labels::read(&answers, "species")?,
-        Labels::read(&submission, "species")?,
-    );
-    Labels::compare(&truth, &predicted, label::accuracy, label::accuracy).map(Score::Numpy)
+    let score = match (submission.column("species")?, answers.column("species")?) {
+        (Column::Objects(_), Column::Objects(_)) => {
+            label::accuracy(&answers.strings("species")?, &submission.strings("species")?)?
+        }
+        _ => Labels::compare(
+            &Labels::read(&answers, "species")?,
+            &Labels::read(&submission, "species")?,
+            label::accuracy,
+            label::accuracy,
+        )?,
+    };
+    Ok(Score::Numpy(score))
 }
 
 /// 1 − accuracy of the first of several guesses.
@@ -181,7 +223,13 @@ pub(super) fn contacts(submission: &Frame, answers: &Frame) -> Result<Score, Ref
         label::matthews_correlation,
         label::matthews_correlation,
     )
-    .map(Score::Numpy)
+    .map(|score| {
+        if score == 0.0 {
+            Score::Python(score)
+        } else {
+            Score::Numpy(score)
+        }
+    })
 }
 
 /// F1 with probabilities in place of labels, clipped to 0 to 1.

@@ -203,6 +203,7 @@ pub(super) fn fractures(submission: &Frame, answers: &Frame) -> Result<Score, Re
     let truth = answers.numbers(target)?;
     // Per study, loss and weight of each part; NaN where the part is missing.
     let mut studies: BTreeMap<&str, ([f64; 8], [f64; 8])> = BTreeMap::new();
+    let mut seen = [false; 8];
     for (row, id) in answers.values("row_id")?.enumerate() {
         let Value::Text(id) = id else {
             return refuse("the answers have a row_id that is no text");
@@ -211,12 +212,16 @@ pub(super) fn fractures(submission: &Frame, answers: &Frame) -> Result<Score, Re
         let Some(place) = PARTS.iter().position(|name| *name == part) else {
             continue;
         };
+        seen[place] = true;
         let (losses, weights) = studies.entry(study).or_insert(([f64::NAN; 8], [f64::NAN; 8]));
         let clipped = p[row].clamp(1e-15, 1.0 - 1e-15);
         let label = truth[row];
         let base = if place == 0 { 7.0 } else { 1.0 };
         weights[place] = label * 2.0 * base + (1.0 - label) * base;
         losses[place] = -(label * clipped.ln() + (1.0 - label) * (1.0 - clipped).ln()) * weights[place];
+    }
+    if seen.contains(&false) {
+        return refuse("the ids are not `study_part` with the eight parts patient_overall and C1 to C7");
     }
     let means: Vec<f64> = studies
         .values()

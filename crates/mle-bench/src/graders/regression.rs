@@ -206,13 +206,26 @@ pub(super) fn quest(submission: &Frame, answers: &Frame) -> Result<Score, Refusa
         .iter()
         .filter(|name| *name != "qa_id")
         .map(|name| {
-            undefined_is_nan(correlation::spearman(
-                &answers.numbers(name)?,
-                &submission.numbers(name)?,
-            ))
+            let (truth, predicted) = (answers.numbers(name)?, ranked(&submission, name)?);
+            undefined_is_nan(correlation::spearman(&truth, &predicted))
         })
         .collect::<Result<Vec<f64>, Refusal>>()?;
     Ok(Score::Numpy(sum::mean(&scores)))
+}
+
+/// Numbers in the order of a column's values; texts are ordered too.
+fn ranked(side: &Side, name: &str) -> Result<Vec<f64>, Refusal> {
+    if !matches!(side.column(name)?, Column::Objects(_)) || side.values(name)?.any(|value| value.is_missing())
+    {
+        return side.numbers(name);
+    }
+    let texts = side.texts(name)?;
+    let mut order = texts.clone();
+    order.sort_unstable();
+    Ok(texts
+        .iter()
+        .map(|text| order.partition_point(|other| other < text) as f64)
+        .collect())
 }
 
 fn undefined_is_nan(score: Result<f64, MetricError>) -> Result<f64, Refusal> {

@@ -147,10 +147,21 @@ fn is_missing(word: &str) -> bool {
     word.len() <= MISSING_LEN && (MISSING.contains(&word) || word == "null")
 }
 
+/// Without the white space around it; most words have none.
+fn trimmed(word: &str) -> &str {
+    match word.as_bytes() {
+        [b'!'..=b'~', .., b'!'..=b'~'] | [b'!'..=b'~'] => word,
+        _ => word.trim_matches(is_space),
+    }
+}
+
 /// What `isspace` of C calls white space.
 fn is_space(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\n' | '\r' | '\x0b' | '\x0c')
 }
+
+/// Every number of so many digits is an int64.
+const DIGITS_THAT_FIT: usize = 18;
 
 enum Parsed {
     Value(i128),
@@ -160,7 +171,7 @@ enum Parsed {
 }
 
 fn integer(word: &str) -> Parsed {
-    let word = word.trim_matches(is_space).as_bytes();
+    let word = trimmed(word).as_bytes();
     let (negative, digits) = match word {
         [b'-', digits @ ..] => (true, digits),
         [b'+', digits @ ..] => (false, digits),
@@ -168,6 +179,17 @@ fn integer(word: &str) -> Parsed {
     };
     if digits.is_empty() {
         return Parsed::No;
+    }
+    if digits.len() <= DIGITS_THAT_FIT {
+        let mut value = 0i64;
+        for digit in digits {
+            let digit = digit.wrapping_sub(b'0');
+            if digit > 9 {
+                return Parsed::No;
+            }
+            value = value * 10 + i64::from(digit);
+        }
+        return Parsed::Value(i128::from(if negative { -value } else { value }));
     }
     let limit = if negative { 1 << 63 } else { u64::MAX };
     let mut value = 0u64;
@@ -191,9 +213,9 @@ fn integer(word: &str) -> Parsed {
 
 /// A decimal number or an infinity. A number too large for a float is none, as for pandas.
 fn float(word: &str) -> Option<f64> {
-    let word = word.trim_matches(is_space);
+    let word = trimmed(word);
     let unsigned = word.strip_prefix(['+', '-']).unwrap_or(word);
-    if unsigned.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
+    if matches!(unsigned.as_bytes(), [b'0'..=b'9' | b'.', ..]) {
         word.parse().ok().filter(|value: &f64| value.is_finite())
     } else if unsigned.eq_ignore_ascii_case("inf") || unsigned.eq_ignore_ascii_case("infinity") {
         Some(if word.starts_with('-') {

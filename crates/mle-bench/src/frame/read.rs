@@ -78,19 +78,16 @@ pub fn read(bytes: &[u8]) -> Result<Frame, ReadError> {
     Body::read(rows, names.len()).map(|body| body.frame(names))
 }
 
-/// Place of a field: bytes of the input, or of [`Rows::unescaped`].
+/// Place of a field: bytes of the input, or of [`Rows::unescaped`] if `start` has the bit [`UNESCAPED`].
 #[derive(Clone, Copy)]
 struct Field {
     start: u32,
     len: u32,
-    is_unescaped: bool,
 }
 
-const EMPTY: Field = Field {
-    start: 0,
-    len: 0,
-    is_unescaped: false,
-};
+/// Free in an offset, since files are below 2 GiB.
+const UNESCAPED: u32 = 1 << 31;
+const EMPTY: Field = Field { start: 0, len: 0 };
 
 /// Splits text into rows of fields.
 struct Rows<'a> {
@@ -115,12 +112,13 @@ impl<'a> Rows<'a> {
 
     /// The text of a field; it ends at a NUL, as a string of C does.
     fn text(&self, field: Field) -> &str {
-        let source = if field.is_unescaped {
-            self.unescaped.as_str()
-        } else {
+        let source = if field.start & UNESCAPED == 0 {
             self.text
+        } else {
+            self.unescaped.as_str()
         };
-        let text = &source[field.start as usize..(field.start + field.len) as usize];
+        let start = (field.start & !UNESCAPED) as usize;
+        let text = &source[start..start + field.len as usize];
         if self.has_nul {
             text.split('\0').next().unwrap_or_default()
         } else {
@@ -183,10 +181,9 @@ impl<'a> Rows<'a> {
     }
 
     fn skip_field(&mut self) {
-        let bytes = self.text.as_bytes();
-        while self.at < bytes.len() && !matches!(bytes[self.at], b',' | b'\n' | b'\r') {
-            self.at += 1;
-        }
+        let rest = &self.text.as_bytes()[self.at..];
+        let is_end = |byte: &u8| matches!(byte, b',' | b'\n' | b'\r');
+        self.at += rest.iter().position(is_end).unwrap_or(rest.len());
     }
 
     fn span(&self, start: usize) -> Field {
@@ -194,7 +191,6 @@ impl<'a> Rows<'a> {
         Field {
             start: start as u32,
             len: (self.at - start) as u32,
-            is_unescaped: false,
         }
     }
 
@@ -221,15 +217,13 @@ impl<'a> Rows<'a> {
                 return Ok(Field {
                     start: start as u32,
                     len: len as u32,
-                    is_unescaped: false,
                 });
             }
             self.unescaped.push_str(&self.text[start..close]);
             self.unescaped.push_str(rest);
             return Ok(Field {
-                start: unescaped_start as u32,
+                start: unescaped_start as u32 | UNESCAPED,
                 len: (self.unescaped.len() - unescaped_start) as u32,
-                is_unescaped: true,
             });
         }
     }

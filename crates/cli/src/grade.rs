@@ -1,6 +1,7 @@
 //! `journeyman grade`: scores submissions to MLE-bench's competitions.
 
 use std::{
+    io::Write,
     path::{Path, PathBuf},
     process::ExitCode,
 };
@@ -76,7 +77,7 @@ pub(crate) async fn run(options: Options) -> Result<ExitCode> {
     };
     let report = one(&options, id, submission).await?;
     if options.json {
-        println!("{}", serde_json::to_string_pretty(&report)?);
+        print_json(&report)?;
     } else {
         print(&report);
     }
@@ -116,7 +117,7 @@ async fn bulk(options: &Options, path: &Path) -> Result<ExitCode> {
     }
     let aggregate = Aggregate::new(reports, not_graded);
     if options.json {
-        println!("{}", serde_json::to_string_pretty(&aggregate)?);
+        print_json(&aggregate)?;
     } else {
         for report in &aggregate.competition_reports {
             print(report);
@@ -189,6 +190,14 @@ async fn one(options: &Options, id: &str, submission: &Path) -> Result<Report> {
     };
     let now = chrono::Local::now().format("%Y-%m-%dT%H:%M:%S%.6f").to_string();
     Ok(grading.report(submission, &verdict, now, options.raw))
+}
+
+/// Fails, rather than panics, if whoever reads it stops early.
+fn print_json(value: &impl serde::Serialize) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    serde_json::to_writer_pretty(&mut out, value)?;
+    writeln!(out)?;
+    Ok(())
 }
 
 fn print(report: &Report) {

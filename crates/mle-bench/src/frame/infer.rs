@@ -37,6 +37,10 @@ fn integers<'a>(words: impl Iterator<Item = &'a str> + Clone) -> Integers {
     let mut values = Vec::with_capacity(words.size_hint().0);
     let mut has_missing = false;
     for word in words.clone() {
+        if let Some(value) = short_integer(word.as_bytes()) {
+            values.push(value);
+            continue;
+        }
         match integer(word) {
             Parsed::Value(value) => match i64::try_from(value) {
                 Ok(value) => values.push(value),
@@ -160,8 +164,22 @@ fn is_space(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\n' | '\r' | '\x0b' | '\x0c')
 }
 
-/// Every number of so many digits is an int64.
-const DIGITS_THAT_FIT: usize = 18;
+/// Digits alone, so few that they are an int64: the most frequent form.
+#[inline]
+fn short_integer(digits: &[u8]) -> Option<i64> {
+    if digits.is_empty() || digits.len() > 18 {
+        return None;
+    }
+    let mut value = 0;
+    for digit in digits {
+        let digit = digit.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        value = value * 10 + i64::from(digit);
+    }
+    Some(value)
+}
 
 enum Parsed {
     Value(i128),
@@ -179,17 +197,6 @@ fn integer(word: &str) -> Parsed {
     };
     if digits.is_empty() {
         return Parsed::No;
-    }
-    if digits.len() <= DIGITS_THAT_FIT {
-        let mut value = 0i64;
-        for digit in digits {
-            let digit = digit.wrapping_sub(b'0');
-            if digit > 9 {
-                return Parsed::No;
-            }
-            value = value * 10 + i64::from(digit);
-        }
-        return Parsed::Value(i128::from(if negative { -value } else { value }));
     }
     let limit = if negative { 1 << 63 } else { u64::MAX };
     let mut value = 0u64;

@@ -7,6 +7,9 @@
 
 mod chart;
 mod doctor;
+mod grade;
+mod grade_py;
+mod mle_bench;
 mod models;
 mod run_config;
 mod stack;
@@ -55,6 +58,8 @@ enum Command {
         #[command(subcommand)]
         command: tasks::Command,
     },
+    /// Score a submission to one of MLE-bench's competitions, or many.
+    Grade(Box<grade::Options>),
     /// Draw a run's chart from its `metrics.jsonl`.
     Chart {
         /// The file.
@@ -92,6 +97,7 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Doctor => doctor::run().await,
         Command::Models { command } => models::run(command),
         Command::Tasks { command } => tasks::run(command),
+        Command::Grade(options) => grade::run(*options).await,
         Command::Chart { metrics } => chart::run(&metrics),
     }
 }

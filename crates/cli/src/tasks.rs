@@ -8,10 +8,18 @@ use indicatif::ProgressBar;
 use journeyman_schemas::{home, ids::TaskId};
 use journeyman_tasks::{public::PublicTask, recipe};
 
+use crate::mle_bench;
+
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// List them.
-    Ls,
+    /// List them, or the prepared competitions of MLE-bench or MLE-Dojo.
+    Ls {
+        #[command(flatten)]
+        directories: mle_bench::Options,
+        /// Compare MLE-bench's files with their checksums.
+        #[arg(long)]
+        verify: bool,
+    },
     /// Fetch a task's data and split it; done already is skipped.
     Prepare {
         /// Their names.
@@ -25,7 +33,8 @@ pub(crate) enum Command {
 /// `tasks ls` and `tasks prepare`.
 pub(crate) fn run(command: Command) -> Result<ExitCode> {
     match command {
-        Command::Ls => ls()?,
+        Command::Ls { directories, verify } if directories.names_data() => directories.ls(verify)?,
+        Command::Ls { .. } => ls()?,
         Command::Prepare { names, all } => prepare(names, all)?,
     }
     Ok(ExitCode::SUCCESS)

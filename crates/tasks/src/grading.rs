@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
+use journeyman_metrics::{MetricError, label, log_loss, regression, roc};
+
 use crate::{
     TaskError,
     definition::{Definition, Metric, content, prepared, read_bytes},
-    metric::{self, MetricError},
     snippet::Table,
     submission::{Ids, Invalid, InvalidKind, Submission, label_index},
 };
@@ -90,7 +91,7 @@ impl GradingTask {
         let targets = &self.definition.target_columns;
         let submission = Submission::read(csv, &self.definition.id_column, targets, &self.ids)?;
         let score = |value: Result<f64, MetricError>| {
-            value.map_err(|_| {
+            value.ok().filter(|score| score.is_finite()).ok_or_else(|| {
                 Invalid::new(
                     InvalidKind::Values,
                     "the predictions are too large to be scored; check their scale",
@@ -106,20 +107,20 @@ impl GradingTask {
         match (&self.truth, self.definition.metric) {
             (Truth::Labels(truth), _) => {
                 let labels = submission.labels(0, &targets[0], &self.definition.classes)?;
-                halves(&|rows| metric::accuracy(&pick(truth, rows), &pick(&labels, rows)))
+                halves(&|rows| label::accuracy(&pick(truth, rows), &pick(&labels, rows)))
             }
             (Truth::Binary(truth), kind) => {
                 let p = submission.numbers(0, &targets[0], (0.0, 1.0))?;
                 let value = if kind == Metric::Auc {
-                    metric::auc
+                    roc::auc
                 } else {
-                    metric::log_loss
+                    log_loss::log_loss
                 };
                 halves(&|rows| value(&pick(truth, rows), &pick(&p, rows)))
             }
             (Truth::Numbers(truth), _) => {
                 let numbers = submission.numbers(0, &targets[0], (f64::NEG_INFINITY, f64::INFINITY))?;
-                halves(&|rows| metric::rmse(&pick(truth, rows), &pick(&numbers, rows)))
+                halves(&|rows| regression::rmse(&pick(truth, rows), &pick(&numbers, rows)))
             }
             (Truth::Classes(truth), _) => {
                 let p = probabilities(&submission, targets)?;
@@ -129,7 +130,7 @@ impl GradingTask {
                         .flat_map(|&row| p[row * classes..(row + 1) * classes].iter().copied())
                         .collect()
                 };
-                halves(&|rows| metric::log_loss_multi(&pick(truth, rows), &pick_rows(rows), classes))
+                halves(&|rows| log_loss::log_loss_multi(&pick(truth, rows), &pick_rows(rows), classes))
             }
         }
     }

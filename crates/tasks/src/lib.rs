@@ -18,7 +18,6 @@
 pub mod definition;
 pub mod excerpt;
 pub mod grading;
-pub mod metric;
 pub mod public;
 pub mod recipe;
 pub mod shelf;

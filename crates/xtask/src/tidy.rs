@@ -22,7 +22,27 @@ const ONLY: [(&str, &[&str]); 4] = [
 ];
 
 /// Crates that stay free of input and output.
-const PURE: [(&str, &[&str]); 2] = [
+const PURE: [(&str, &[&str]); 4] = [
+    (
+        "journeyman-metrics",
+        &[
+            "tokio",
+            "journeyman-bus",
+            "journeyman-store",
+            "journeyman-service",
+            "burn",
+        ],
+    ),
+    (
+        "journeyman-mle-bench",
+        &[
+            "tokio",
+            "journeyman-bus",
+            "journeyman-store",
+            "journeyman-service",
+            "burn",
+        ],
+    ),
     (
         "journeyman-tasks",
         &[

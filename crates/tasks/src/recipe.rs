@@ -394,7 +394,7 @@ fn run_script(recipe: &Recipe, wheel: &Path, scratch: &Path, python: &Path) -> R
     let output = Command::new(python)
         .arg("-B")
         .arg(scripts.join("prepare.py"))
-        .arg("--wheel")
+        .arg("--archive")
         .arg(wheel)
         .arg("--out")
         .arg(scratch.join("prepared"))

@@ -42,6 +42,12 @@ def without_repeats(table, targets):
     return table.drop_duplicates(subset=table.columns.difference(targets)).reset_index(drop=True)
 
 
+def without_repeated_texts(table, column):
+    """The rows whose text, taken as words in small letters, no earlier row has."""
+    words = table[column].str.lower().str.replace(r"\W+", " ", regex=True).str.strip()
+    return table[~words.duplicated()].reset_index(drop=True)
+
+
 def with_ids(table):
     """The rows in a fixed random order, numbered 0, 1, … in the column `id`: an id tells nothing about its row."""
     order = np.random.default_rng(SEED).permutation(len(table))

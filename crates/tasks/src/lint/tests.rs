@@ -209,7 +209,10 @@ fn column_that_gives_the_target_away_is_found_in_every_form() {
 
     let task = Planted::clean().regression();
     task.add_column(|row| (2 * amount(row) + noise(row, 5) / 50).to_string());
-    task.found(Rule::TargetColumns, &["`leak`", "it has the correlation", "with `y`"]);
+    task.found(
+        Rule::TargetColumns,
+        &["`leak`", "it has the correlation", "with `y`"],
+    );
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Tests of `recipe`: the built-in definitions, and preparing with a stand-in for Python that needs no network.
 
+mod prepared;
+
 use std::os::unix::fs::PermissionsExt;
 
 use super::*;
@@ -205,4 +207,35 @@ fn prepare_without_python_says_how_to_get_it() {
         error.contains("/nowhere/python3") && error.contains("make setup"),
         "{error}"
     );
+}
+
+#[test]
+fn readme_of_the_tasks_has_the_measured_ladders() {
+    let readme = include_str!("../../../../tasks/README.md");
+    assert_eq!(
+        readme,
+        ladder_table().unwrap(),
+        "run `journeyman tasks ladder > tasks/README.md`"
+    );
+}
+
+#[test]
+fn reward_and_report_score_of_honest_programs_go_together() {
+    let mut all = Vec::new();
+    for recipe in RECIPES {
+        let definition = recipe.definition().unwrap();
+        let of = |score: fn(&crate::definition::Rung) -> f64| -> Vec<f64> {
+            let ladder = definition.ladder.iter();
+            ladder.map(|rung| definition.normalised(score(rung))).collect()
+        };
+        let (reward, report) = (of(|rung| rung.reward), of(|rung| rung.report));
+        let correlation = journeyman_metrics::correlation::pearson(&reward, &report).unwrap();
+        println!("{:<16} {correlation:.4}", recipe.id);
+        assert!(correlation > 0.9, "{}: {correlation}", recipe.id);
+        all.extend(reward.into_iter().zip(report));
+    }
+    let (reward, report): (Vec<f64>, Vec<f64>) = all.into_iter().unzip();
+    let correlation = journeyman_metrics::correlation::pearson(&reward, &report).unwrap();
+    println!("all {} programs {correlation:.4}", reward.len());
+    assert!(correlation > 0.97, "{correlation}");
 }

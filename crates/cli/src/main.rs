@@ -53,7 +53,7 @@ enum Command {
         #[command(subcommand)]
         command: models::Command,
     },
-    /// The built-in tasks.
+    /// The built-in tasks, and tasks of one's own.
     Tasks {
         #[command(subcommand)]
         command: tasks::Command,

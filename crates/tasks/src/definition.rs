@@ -21,9 +21,9 @@ pub struct Definition {
     pub lower_is_better: bool,
     /// Column that names a row in test, sample submission and answers.
     pub id_column: String,
-    /// Columns to predict. One, or for multi-class log loss one per class.
+    /// Columns to predict. One; for multi-class log loss one per class, for the mean AUC one per label.
     pub target_columns: Vec<String>,
-    /// Labels that a prediction may take; only for accuracy.
+    /// Labels that a prediction may take; only for accuracy and MAP@5.
     #[serde(default)]
     pub classes: Vec<String>,
     /// Ends of the scale for normalised scores.
@@ -45,26 +45,92 @@ pub enum Metric {
     Accuracy,
     /// Area under the ROC curve.
     Auc,
+    /// Mean over the target columns of the area under the ROC curve.
+    AucMean,
+    /// Mean average precision of up to five guesses.
+    #[serde(rename = "map_at_5")]
+    MapAt5,
+    /// Pearson's correlation.
+    Pearson,
     /// Root of the mean squared error.
     Rmse,
+    /// Root of the mean squared error of ln(1 + value).
+    Rmsle,
+    /// Mean absolute error.
+    Mae,
     /// Logistic loss, of two classes or of many.
     LogLoss,
 }
 
+/// Guesses that [`Metric::MapAt5`] looks at.
+pub const GUESSES: usize = 5;
+
 impl Metric {
+    /// Every one.
+    pub const ALL: [Metric; 9] = [
+        Metric::Accuracy,
+        Metric::Auc,
+        Metric::AucMean,
+        Metric::MapAt5,
+        Metric::Pearson,
+        Metric::Rmse,
+        Metric::Rmsle,
+        Metric::Mae,
+        Metric::LogLoss,
+    ];
+
     /// The word in `task.toml`, reports and prompts.
     pub fn as_str(self) -> &'static str {
         match self {
             Metric::Accuracy => "accuracy",
             Metric::Auc => "auc",
+            Metric::AucMean => "auc_mean",
+            Metric::MapAt5 => "map_at_5",
+            Metric::Pearson => "pearson",
             Metric::Rmse => "rmse",
+            Metric::Rmsle => "rmsle",
+            Metric::Mae => "mae",
             Metric::LogLoss => "log_loss",
         }
     }
 
     /// Whether a smaller score is a better one.
     pub fn lower_is_better(self) -> bool {
-        matches!(self, Metric::Rmse | Metric::LogLoss)
+        matches!(self, Metric::Rmse | Metric::Rmsle | Metric::Mae | Metric::LogLoss)
+    }
+
+    /// Smallest and largest score that there can be.
+    pub fn scores(self) -> (f64, f64) {
+        match self {
+            Metric::Accuracy | Metric::Auc | Metric::AucMean | Metric::MapAt5 => (0.0, 1.0),
+            Metric::Pearson => (-1.0, 1.0),
+            Metric::Rmse | Metric::Rmsle | Metric::Mae | Metric::LogLoss => (0.0, f64::INFINITY),
+        }
+    }
+
+    /// Smallest and largest number that a submission may hold. Metrics of labels take no numbers.
+    pub fn values(self) -> (f64, f64) {
+        match self {
+            Metric::Auc | Metric::AucMean | Metric::LogLoss => (0.0, 1.0),
+            Metric::Rmsle => (0.0, f64::INFINITY),
+            _ => (f64::NEG_INFINITY, f64::INFINITY),
+        }
+    }
+
+    /// Whether a submission holds labels, which `classes` lists.
+    pub fn takes_labels(self) -> bool {
+        matches!(self, Metric::Accuracy | Metric::MapAt5)
+    }
+
+    /// Why a task with this metric can't have `columns` target columns, if so.
+    fn columns_problem(self, columns: usize) -> Option<&'static str> {
+        match self {
+            Metric::LogLoss if columns == 0 => Some("one, or one per class"),
+            Metric::AucMean if columns < 2 => Some("at least two"),
+            Metric::LogLoss | Metric::AucMean => None,
+            _ if columns != 1 => Some("exactly one"),
+            _ => None,
+        }
     }
 }
 
@@ -96,9 +162,12 @@ pub struct Source {
     pub package: String,
     /// Its version.
     pub version: String,
-    /// SHA-256 of its wheel, 64 hex digits.
+    /// Name of its wheel (`.whl`) or sdist (`.tar.gz`).
+    #[serde(default)]
+    pub archive: String,
+    /// SHA-256 of that archive, 64 hex digits.
     pub sha256: String,
-    /// The file inside the wheel.
+    /// The file inside the archive.
     pub file: String,
     /// Licence of the data.
     pub licence: String,
@@ -132,11 +201,7 @@ impl Definition {
 
     /// Parses and checks the text of a `task.toml`; `task` and `path` are for messages.
     pub fn parse(text: &str, task: &str, path: &Path) -> Result<Self, TaskError> {
-        let definition: Definition = toml::from_str(text).map_err(|source| TaskError::Definition {
-            task: task.to_owned(),
-            path: path.to_owned(),
-            source: Box::new(source),
-        })?;
+        let definition = Self::read(text, task, path)?;
         match definition.problem() {
             None => Ok(definition),
             Some(problem) => Err(TaskError::Content {
@@ -145,6 +210,15 @@ impl Definition {
                 problem,
             }),
         }
+    }
+
+    /// Parses the text of a `task.toml` without asking whether it contradicts itself.
+    pub(crate) fn read(text: &str, task: &str, path: &Path) -> Result<Self, TaskError> {
+        toml::from_str(text).map_err(|source| TaskError::Definition {
+            task: task.to_owned(),
+            path: path.to_owned(),
+            source: Box::new(source),
+        })
     }
 
     /// The score with the sign turned so that higher is better.
@@ -163,7 +237,8 @@ impl Definition {
         std::iter::once(self.id_column.as_str()).chain(self.target_columns.iter().map(String::as_str))
     }
 
-    fn problem(&self) -> Option<String> {
+    /// What breaks a rule: names the field, its value and what is allowed.
+    pub(crate) fn problem(&self) -> Option<String> {
         if self.lower_is_better != self.metric.lower_is_better() {
             return Some(format!(
                 "lower_is_better is `{}`, but for the metric `{}` it is `{}`",
@@ -173,15 +248,10 @@ impl Definition {
             ));
         }
         let columns = self.target_columns.len();
-        if columns == 0 || (columns > 1 && self.metric != Metric::LogLoss) {
+        if let Some(wanted) = self.metric.columns_problem(columns) {
             return Some(format!(
-                "target_columns has {columns} entries; the metric `{}` takes {}",
-                self.metric.as_str(),
-                if self.metric == Metric::LogLoss {
-                    "one, or one per class"
-                } else {
-                    "exactly one"
-                }
+                "target_columns has {columns} entries; the metric `{}` takes {wanted}",
+                self.metric.as_str()
             ));
         }
         if self.target_columns.contains(&self.id_column) {
@@ -190,9 +260,9 @@ impl Definition {
                 self.id_column
             ));
         }
-        if (self.metric == Metric::Accuracy) == self.classes.is_empty() {
+        if self.metric.takes_labels() == self.classes.is_empty() {
             return Some(format!(
-                "classes has {} entries; accuracy needs the labels, other metrics take none",
+                "classes has {} entries; accuracy and map_at_5 need the labels, other metrics take none",
                 self.classes.len()
             ));
         }

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use journeyman_metrics::{MetricError, label, log_loss, regression, roc};
+use journeyman_metrics::{MetricError, correlation, label, log_loss, ranking, regression, roc};
 
 use crate::{
     TaskError,
-    definition::{Definition, Metric, content, prepared, read_bytes},
+    definition::{Definition, GUESSES, Metric, content, prepared, read_bytes},
     snippet::Table,
     submission::{Ids, Invalid, InvalidKind, Submission, label_index},
 };
@@ -39,6 +39,8 @@ enum Truth {
     Numbers(Vec<f64>),
     /// Numbers into `definition.target_columns`.
     Classes(Vec<usize>),
+    /// One per target column.
+    Columns(Vec<Vec<bool>>),
 }
 
 /// Shows no answers.
@@ -75,6 +77,9 @@ impl GradingTask {
             reward_rows,
             report_rows,
         };
+        if let Some(problem) = task.undefined_half() {
+            return Err(content(dir, &halves_path, problem));
+        }
         let sample_path = prepared(dir).join("public").join("sample_submission.csv");
         task.grade(&read_bytes(dir, &sample_path)?)
             .map_err(|invalid| content(dir, &sample_path, format!("is not a valid submission: {invalid}")))?;
@@ -86,43 +91,48 @@ impl GradingTask {
         &self.definition
     }
 
-    /// Scores a submission on both halves. What makes it invalid does not depend on the answers.
+    /// Scores a submission on both halves. What makes it invalid does not depend on the answers or on the halves.
     pub fn grade(&self, csv: &[u8]) -> Result<Graded, Invalid> {
-        let targets = &self.definition.target_columns;
+        let Definition {
+            metric,
+            target_columns: targets,
+            classes,
+            ..
+        } = &self.definition;
         let submission = Submission::read(csv, &self.definition.id_column, targets, &self.ids)?;
-        let score = |value: Result<f64, MetricError>| {
-            value.ok().filter(|score| score.is_finite()).ok_or_else(|| {
-                Invalid::new(
-                    InvalidKind::Values,
-                    "the predictions are too large to be scored; check their scale",
-                )
-            })
-        };
-        let halves = |value: &dyn Fn(&[usize]) -> Result<f64, MetricError>| -> Result<Graded, Invalid> {
-            Ok(Graded {
-                reward_half: score(value(&self.reward_rows))?,
-                report_half: score(value(&self.report_rows))?,
-            })
-        };
-        match (&self.truth, self.definition.metric) {
-            (Truth::Labels(truth), _) => {
-                let labels = submission.labels(0, &targets[0], &self.definition.classes)?;
-                halves(&|rows| label::accuracy(&pick(truth, rows), &pick(&labels, rows)))
+        let numbers = |column: usize| submission.numbers(column, &targets[column], metric.values());
+        match &self.truth {
+            Truth::Labels(truth) if *metric == Metric::MapAt5 => {
+                let guesses = submission.guesses(0, &targets[0], classes, GUESSES)?;
+                let truth: Vec<Vec<usize>> = truth.iter().map(|label| vec![*label]).collect();
+                self.halves(|rows| ranking::map_at_k(&pick(&truth, rows), &pick(&guesses, rows), GUESSES))
             }
-            (Truth::Binary(truth), kind) => {
-                let p = submission.numbers(0, &targets[0], (0.0, 1.0))?;
-                let value = if kind == Metric::Auc {
+            Truth::Labels(truth) => {
+                let labels = submission.labels(0, &targets[0], classes)?;
+                self.halves(|rows| label::accuracy(&pick(truth, rows), &pick(&labels, rows)))
+            }
+            Truth::Binary(truth) => {
+                let p = numbers(0)?;
+                let value = if *metric == Metric::Auc {
                     roc::auc
                 } else {
                     log_loss::log_loss
                 };
-                halves(&|rows| value(&pick(truth, rows), &pick(&p, rows)))
+                self.halves(|rows| value(&pick(truth, rows), &pick(&p, rows)))
             }
-            (Truth::Numbers(truth), _) => {
-                let numbers = submission.numbers(0, &targets[0], (f64::NEG_INFINITY, f64::INFINITY))?;
-                halves(&|rows| regression::rmse(&pick(truth, rows), &pick(&numbers, rows)))
+            Truth::Numbers(truth) => {
+                let numbers = numbers(0)?;
+                if *metric == Metric::Pearson {
+                    return self.correlation(truth, &numbers);
+                }
+                let value = match metric {
+                    Metric::Mae => regression::mae,
+                    Metric::Rmsle => regression::rmsle,
+                    _ => regression::rmse,
+                };
+                self.halves(|rows| value(&pick(truth, rows), &pick(&numbers, rows)))
             }
-            (Truth::Classes(truth), _) => {
+            Truth::Classes(truth) => {
                 let p = probabilities(&submission, targets)?;
                 let classes = targets.len();
                 let pick_rows = |rows: &[usize]| -> Vec<f64> {
@@ -130,9 +140,77 @@ impl GradingTask {
                         .flat_map(|&row| p[row * classes..(row + 1) * classes].iter().copied())
                         .collect()
                 };
-                halves(&|rows| log_loss::log_loss_multi(&pick(truth, rows), &pick_rows(rows), classes))
+                self.halves(|rows| log_loss::log_loss_multi(&pick(truth, rows), &pick_rows(rows), classes))
+            }
+            Truth::Columns(truth) => {
+                let p = (0..targets.len()).map(numbers).collect::<Result<Vec<_>, _>>()?;
+                let pick_rows =
+                    |rows: &[usize]| -> Vec<Vec<f64>> { p.iter().map(|column| pick(column, rows)).collect() };
+                let pick_truth = |rows: &[usize]| -> Vec<Vec<bool>> {
+                    truth.iter().map(|column| pick(column, rows)).collect()
+                };
+                self.halves(|rows| roc::auc_mean(&pick_truth(rows), &pick_rows(rows)))
             }
         }
+    }
+
+    /// Pearson's correlation on both halves. Predictions that don't vary at all are invalid; ones that don't vary on
+    /// one half have the correlation 0 there, or else a submission could find out which rows are in which half by
+    /// being valid or not.
+    fn correlation(&self, truth: &[f64], numbers: &[f64]) -> Result<Graded, Invalid> {
+        if numbers.iter().all(|number| *number == numbers[0]) {
+            return Err(Invalid::new(
+                InvalidKind::Values,
+                "all predictions are the same, and a constant has no correlation; write values that vary",
+            ));
+        }
+        self.halves(
+            |rows| match correlation::pearson(&pick(truth, rows), &pick(numbers, rows)) {
+                Err(MetricError::Constant) => Ok(0.0),
+                other => other,
+            },
+        )
+    }
+
+    /// A metric's value on the rows of either half.
+    fn halves(&self, value: impl Fn(&[usize]) -> Result<f64, MetricError>) -> Result<Graded, Invalid> {
+        let score = |rows: &[usize]| {
+            value(rows).ok().filter(|score| score.is_finite()).ok_or_else(|| {
+                Invalid::new(
+                    InvalidKind::Values,
+                    "the predictions are too large to be scored; check their scale",
+                )
+            })
+        };
+        Ok(Graded {
+            reward_half: score(&self.reward_rows)?,
+            report_half: score(&self.report_rows)?,
+        })
+    }
+
+    /// Why the metric has no value on one of the halves, whatever is predicted.
+    fn undefined_half(&self) -> Option<String> {
+        for (half, rows) in [("reward", &self.reward_rows), ("report", &self.report_rows)] {
+            let varies = |truth: &[bool]| rows.iter().any(|&row| truth[row] != truth[rows[0]]);
+            let defined = match &self.truth {
+                _ if rows.is_empty() => false,
+                Truth::Binary(truth) if self.definition.metric == Metric::Auc => varies(truth),
+                Truth::Columns(truth) => truth.iter().all(|column| varies(column)),
+                Truth::Numbers(truth) if self.definition.metric == Metric::Pearson => {
+                    rows.iter().any(|&row| truth[row] != truth[rows[0]])
+                }
+                _ => true,
+            };
+            if !defined {
+                return Some(format!(
+                    "the half `{half}` has {} rows, and the metric `{}` has no value on them: it needs rows whose \
+                     answers differ",
+                    rows.len(),
+                    self.definition.metric.as_str()
+                ));
+            }
+        }
+        None
     }
 }
 
@@ -140,7 +218,7 @@ impl Truth {
     fn parse(definition: &Definition, targets: &[&[String]]) -> Result<Self, String> {
         let name = &definition.target_columns[0];
         match definition.metric {
-            Metric::Accuracy => targets[0]
+            Metric::Accuracy | Metric::MapAt5 => targets[0]
                 .iter()
                 .map(|text| {
                     label_index(text, &definition.classes)
@@ -148,21 +226,23 @@ impl Truth {
                 })
                 .collect::<Result<_, _>>()
                 .map(Truth::Labels),
-            Metric::Auc => targets[0]
+            Metric::Auc => bits(name, targets[0]).map(Truth::Binary),
+            Metric::LogLoss if targets.len() == 1 => bits(name, targets[0]).map(Truth::Binary),
+            Metric::AucMean => definition
+                .target_columns
                 .iter()
-                .map(|text| bit(name, text))
+                .zip(targets)
+                .map(|(name, column)| bits(name, column))
                 .collect::<Result<_, _>>()
-                .map(Truth::Binary),
-            Metric::LogLoss if targets.len() == 1 => targets[0]
-                .iter()
-                .map(|text| bit(name, text))
-                .collect::<Result<_, _>>()
-                .map(Truth::Binary),
-            Metric::Rmse => targets[0]
+                .map(Truth::Columns),
+            Metric::Rmse | Metric::Rmsle | Metric::Mae | Metric::Pearson => targets[0]
                 .iter()
                 .map(|text| match text.parse::<f64>() {
-                    Ok(number) if number.is_finite() => Ok(number),
-                    _ => Err(format!("`{name}` has `{text}`, which is not a finite number")),
+                    Ok(number) if number.is_finite() && number >= definition.metric.values().0 => Ok(number),
+                    _ => Err(format!(
+                        "`{name}` has `{text}`, which the metric `{}` can't score",
+                        definition.metric.as_str()
+                    )),
                 })
                 .collect::<Result<_, _>>()
                 .map(Truth::Numbers),
@@ -200,12 +280,15 @@ fn read_answers(definition: &Definition, answers: &Table) -> Result<(Ids, Truth)
     Ok((ids, Truth::parse(definition, &targets)?))
 }
 
-fn bit(name: &str, text: &str) -> Result<bool, String> {
-    match text {
-        "0" => Ok(false),
-        "1" => Ok(true),
-        _ => Err(format!("`{name}` has `{text}`; it must be 0 or 1")),
-    }
+fn bits(name: &str, column: &[String]) -> Result<Vec<bool>, String> {
+    column
+        .iter()
+        .map(|text| match text.as_str() {
+            "0" => Ok(false),
+            "1" => Ok(true),
+            _ => Err(format!("`{name}` has `{text}`; it must be 0 or 1")),
+        })
+        .collect()
 }
 
 /// Rows of the reward half and of the report half.
@@ -264,8 +347,8 @@ fn probabilities(submission: &Submission, targets: &[String]) -> Result<Vec<f64>
     Ok(p)
 }
 
-fn pick<T: Copy>(values: &[T], rows: &[usize]) -> Vec<T> {
-    rows.iter().map(|&row| values[row]).collect()
+fn pick<T: Clone>(values: &[T], rows: &[usize]) -> Vec<T> {
+    rows.iter().map(|&row| values[row].clone()).collect()
 }
 
 #[cfg(test)]

@@ -18,6 +18,8 @@
 pub mod definition;
 pub mod excerpt;
 pub mod grading;
+pub mod lint;
+pub mod new;
 pub mod public;
 pub mod recipe;
 pub mod shelf;

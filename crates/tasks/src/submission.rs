@@ -201,10 +201,12 @@ impl Submission {
                 return Err(fault("is not a finite number; clip or replace such values"));
             }
             if number < allowed.0 || number > allowed.1 {
-                return Err(fault(&format!(
-                    "is out of range; the values are probabilities from {} to {}",
-                    allowed.0, allowed.1
-                )));
+                let wanted = if allowed.1.is_finite() {
+                    format!("probabilities from {} to {}", allowed.0, allowed.1)
+                } else {
+                    format!("numbers from {} on", allowed.0)
+                };
+                return Err(fault(&format!("is out of range; the values are {wanted}")));
             }
             numbers.push(number);
         }
@@ -217,24 +219,57 @@ impl Submission {
     pub fn labels(&self, column: usize, name: &str, classes: &[String]) -> Result<Vec<usize>, Invalid> {
         let mut labels = Vec::with_capacity(self.lines.len());
         for (text, line) in self.columns[column].iter().zip(&self.lines) {
-            let label = label_index(text, classes).ok_or_else(|| {
-                let known: Vec<String> = classes
-                    .iter()
-                    .take(12)
-                    .map(|class| format!("`{class}`"))
-                    .collect();
-                let more = if classes.len() > 12 { " …" } else { "" };
-                let message = format!(
-                    "line {line}, column `{name}`: `{}` is not one of the labels {}{more}",
-                    shown(text),
-                    known.join(", ")
-                );
-                Invalid::new(InvalidKind::Values, message)
-            })?;
+            let label =
+                label_index(text, classes).ok_or_else(|| unknown_label(*line, name, text, classes))?;
             labels.push(label);
         }
         Ok(labels)
     }
+
+    /// The guesses of the target column `column`, named `name`: one to `most` labels per row, with blanks between them,
+    /// as numbers into `classes`, best first.
+    pub fn guesses(
+        &self,
+        column: usize,
+        name: &str,
+        classes: &[String],
+        most: usize,
+    ) -> Result<Vec<Vec<usize>>, Invalid> {
+        let mut guesses = Vec::with_capacity(self.lines.len());
+        for (text, line) in self.columns[column].iter().zip(&self.lines) {
+            let row = text
+                .split_whitespace()
+                .map(|label| {
+                    label_index(label, classes).ok_or_else(|| unknown_label(*line, name, label, classes))
+                })
+                .collect::<Result<Vec<_>, _>>()?;
+            if row.is_empty() || row.len() > most {
+                let message = format!(
+                    "line {line}, column `{name}`: there are {} labels; write one to {most}, the likeliest first, with \
+                     blanks between them",
+                    row.len()
+                );
+                return Err(Invalid::new(InvalidKind::Values, message));
+            }
+            guesses.push(row);
+        }
+        Ok(guesses)
+    }
+}
+
+fn unknown_label(line: u64, name: &str, text: &str, classes: &[String]) -> Invalid {
+    let known: Vec<String> = classes
+        .iter()
+        .take(12)
+        .map(|class| format!("`{class}`"))
+        .collect();
+    let more = if classes.len() > 12 { " …" } else { "" };
+    let message = format!(
+        "line {line}, column `{name}`: `{}` is not one of the labels {}{more}",
+        shown(text),
+        known.join(", ")
+    );
+    Invalid::new(InvalidKind::Values, message)
 }
 
 /// Number of the class that `text` means.

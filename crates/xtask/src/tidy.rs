@@ -64,6 +64,21 @@ const PURE: [(&str, &[&str]); 4] = [
     ),
 ];
 
+/// Words of the hidden side of a task, and the only places that may know them, beside tests. The report half must not
+/// reach a policy, a pool or a metric, and the answers nothing but the grader and the task's maker.
+const HIDDEN: [(&str, &[&str]); 4] = [
+    (
+        "report_half",
+        &["crates/tasks/src/grading.rs", "services/grader/src/"],
+    ),
+    ("put_report", &["crates/store/src/", "services/grader/src/"]),
+    ("store.report(", &[]),
+    (
+        "GradingTask",
+        &["crates/tasks/src/", "crates/cli/src/", "services/grader/src/"],
+    ),
+];
+
 /// Runs every check and fails with all that is wrong.
 pub(crate) fn run() -> Result<()> {
     let problems = problems(&root())?;
@@ -81,6 +96,7 @@ fn problems(root: &Path) -> Result<Vec<String>> {
     problems.extend(long_files(root)?);
     problems.extend(missing_from_architecture(root, &dependencies)?);
     problems.extend(service_names(root)?);
+    problems.extend(hidden_words(root)?);
     Ok(problems)
 }
 
@@ -151,11 +167,7 @@ fn wrong_dependencies(dependencies: &Dependencies) -> Vec<String> {
 fn long_files(root: &Path) -> Result<Vec<String>> {
     let mut problems = Vec::new();
     for file in source_files(root)? {
-        let is_test = file.components().any(|part| {
-            ["tests", "it", "tests.rs"]
-                .iter()
-                .any(|name| part.as_os_str() == *name)
-        });
+        let is_test = is_test(&file);
         let lines = fs::read_to_string(&file)?.lines().count();
         if lines > MAX_LINES && !is_test {
             problems.push(format!(
@@ -165,6 +177,37 @@ fn long_files(root: &Path) -> Result<Vec<String>> {
         }
     }
     Ok(problems)
+}
+
+fn is_test(file: &Path) -> bool {
+    file.components().any(|part| {
+        ["tests", "it", "tests.rs"]
+            .iter()
+            .any(|name| part.as_os_str() == *name)
+    })
+}
+
+/// Words of the hidden side where they don't belong.
+fn hidden_words(root: &Path) -> Result<Vec<String>> {
+    let mut problems = Vec::new();
+    for file in source_files(root)? {
+        let name = file.strip_prefix(root).unwrap_or(&file).display().to_string();
+        // This file spells them all.
+        if !is_test(&file) && name != "crates/xtask/src/tidy.rs" {
+            problems.extend(hidden_words_of(&name, &fs::read_to_string(&file)?));
+        }
+    }
+    Ok(problems)
+}
+
+fn hidden_words_of(name: &str, text: &str) -> Vec<String> {
+    HIDDEN
+        .iter()
+        .filter(|(word, places)| text.contains(word) && !places.iter().any(|place| name.starts_with(place)))
+        .map(|(word, _)| {
+            format!("{name} names `{word}`: the hidden half and the answers stay with the grader")
+        })
+        .collect()
 }
 
 fn source_files(root: &Path) -> Result<Vec<PathBuf>> {

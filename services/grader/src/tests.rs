@@ -1,5 +1,7 @@
 //! The whole service over real NATS and Redis, with a task of four rows.
 
+mod canary;
+
 use std::{fs, path::Path, time::Duration};
 
 use journeyman_bus::{Bus, EventsFrom};
@@ -28,14 +30,18 @@ struct Cluster {
     service: InProcess,
     bus: Bus,
     store: Store,
-    _tasks: TempDir,
+    tasks: TempDir,
     _nats: NatsServer,
-    _redis: RedisServer,
+    redis: RedisServer,
 }
 
 impl Cluster {
     async fn start() -> Self {
-        let (nats, redis) = (NatsServer::start().unwrap(), RedisServer::start().unwrap());
+        Self::over(NatsServer::start().unwrap()).await
+    }
+
+    async fn over(nats: NatsServer) -> Self {
+        let redis = RedisServer::start().unwrap();
         let tasks = tempfile::tempdir().unwrap();
         write_task(&tasks.path().join("toy"));
         let mut config = Config::default();
@@ -54,9 +60,9 @@ impl Cluster {
             service,
             bus,
             store,
-            _tasks: tasks,
+            tasks,
             _nats: nats,
-            _redis: redis,
+            redis,
         }
     }
 

@@ -114,7 +114,7 @@ impl Handler {
             }
         };
         let progress = Progress {
-            description: task.description(),
+            description: &task.summary(),
             program: program.as_deref(),
             output: output.as_deref(),
             score,

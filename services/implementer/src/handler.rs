@@ -84,7 +84,7 @@ impl Handler {
         };
         self.ctx.metrics.count(Metric::Prompts, &[kind]);
         let sections = Sections {
-            description: task.description(),
+            description: &task.summary(),
             data_snippet: task.data_snippet(),
             starter_code: task.starter_code(),
             earlier: earlier.as_ref().map(|(program, output, score)| Earlier {

@@ -73,6 +73,12 @@ fn definition_that_contradicts_itself_is_refused_with_field_and_value() {
         ("[\"y\"]", "[\"id\"]", "contains the id_column `id`"),
         ("[\"y\"]", "[\"y\"]\nclasses = [\"0\"]", "classes has 1 entries"),
         ("\"auc\"", "\"accuracy\"", "classes has 0 entries"),
+        ("\"auc\"", "\"map_at_5\"", "classes has 0 entries"),
+        (
+            "\"auc\"",
+            "\"auc_mean\"",
+            "the metric `auc_mean` takes at least two",
+        ),
         ("best = 0.9", "best = 0.4", "reference.best `0.4`"),
         ("best = 0.9", "best = nan", "reference.best `NaN`"),
         ("grade_s = 1.0", "grade_s = 0.0", "limits.grade_s is `0`"),
@@ -92,4 +98,13 @@ fn definition_of_a_directory_without_one_names_file_and_task() {
         error.contains("task `toy`") && error.contains("/nowhere/toy/prepared/task.toml"),
         "{error}"
     );
+}
+
+#[test]
+fn metric_words_are_those_of_the_file() {
+    for metric in Metric::ALL {
+        let text = serde_json::to_string(&metric).unwrap();
+        assert_eq!(text, format!("\"{}\"", metric.as_str()));
+        assert_eq!(serde_json::from_str::<Metric>(&text).unwrap(), metric);
+    }
 }

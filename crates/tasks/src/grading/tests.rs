@@ -18,7 +18,7 @@ struct Case {
 
 /// A task whose both halves are all rows.
 fn whole(metric: &str, id: &str, targets: &[&str], classes: &[&str], answers: &str) -> GradingTask {
-    let lower = ["rmse", "log_loss"].contains(&metric);
+    let lower = ["rmse", "rmsle", "mae", "log_loss"].contains(&metric);
     let (worst, best) = if lower { (1.0, 0.0) } else { (0.0, 1.0) };
     let text = format!(
         "id = \"t\"\nname = \"t\"\nmetric = \"{metric}\"\nlower_is_better = {lower}\nid_column = \"{id}\"\n\
@@ -229,4 +229,168 @@ fn half_of_a_single_class_can_not_be_loaded() {
     )
     .unwrap();
     assert!(GradingTask::load(&dir).is_err());
+}
+
+#[test]
+fn regression_metrics_give_what_is_worked_out_by_hand() {
+    let answers = "id,y\n1,0\n2,3\n3,8\n";
+    let csv = b"id,y\n1,0\n2,1\n3,8\n";
+    let score = |metric| {
+        whole(metric, "id", &["y"], &[], answers)
+            .grade(csv)
+            .unwrap()
+            .reward_half
+    };
+    // Errors 0, 2, 0; logarithms of 1 + value differ by ln(4/2).
+    assert!((score("mae") - 2.0 / 3.0).abs() < 1e-15);
+    assert!((score("rmse") - (4.0f64 / 3.0).sqrt()).abs() < 1e-15);
+    assert!((score("rmsle") - (2.0f64.ln().powi(2) / 3.0).sqrt()).abs() < 1e-15);
+    // Deviations from the means 11/3 and 3: (-11, -2, 13)/3 and (-3, -2, 5): 102/3 over the root of 294/9 · 38.
+    assert!((score("pearson") - 34.0 / (294.0f64 / 9.0 * 38.0).sqrt()).abs() < 1e-15);
+}
+
+#[test]
+fn values_that_a_metric_can_not_take_are_refused() {
+    let task = whole("rmsle", "id", &["y"], &[], "id,y\n1,0\n2,3\n");
+    let invalid = task.grade(b"id,y\n1,0\n2,-0.5\n").unwrap_err();
+    assert_eq!(
+        invalid.message,
+        "line 3, column `y`: `-0.5` is out of range; the values are numbers from 0 on"
+    );
+    let definition = whole("rmsle", "id", &["y"], &[], "id,y\n1,0\n").definition;
+    let answers = Table::read(b"id,y\n1,-1\n").unwrap();
+    assert!(read_answers(&definition, &answers).is_err());
+}
+
+#[test]
+fn map_at_5_counts_the_place_of_the_right_guess() {
+    let classes = ["ATL", "BOS", "JFK", "LAX", "ORD", "SFO"];
+    let task = whole("map_at_5", "id", &["d"], &classes, "id,d\n1,ATL\n2,BOS\n3,SFO\n");
+    // First, third (a repeated guess keeps its place), and not among the guesses.
+    let graded = task
+        .grade(b"id,d\n1,ATL\n2,LAX LAX  BOS\n3,ATL BOS JFK LAX ORD\n")
+        .unwrap();
+    assert!((graded.reward_half - (1.0 + 1.0 / 3.0) / 3.0).abs() < 1e-15);
+    for (csv, wanted) in [
+        (
+            "id,d\n1,\n2,BOS\n3,SFO\n",
+            "line 2, column `d`: there are 0 labels; write one to 5",
+        ),
+        (
+            "id,d\n1,ATL BOS JFK LAX ORD SFO\n2,BOS\n3,SFO\n",
+            "there are 6 labels",
+        ),
+        (
+            "id,d\n1,ATL\n2,BOS XXX\n3,SFO\n",
+            "line 3, column `d`: `XXX` is not one of the labels `ATL`",
+        ),
+    ] {
+        let invalid = task.grade(csv.as_bytes()).unwrap_err();
+        assert!(invalid.message.contains(wanted), "{invalid}");
+    }
+}
+
+#[test]
+fn mean_auc_is_the_mean_of_the_columns() {
+    let task = whole(
+        "auc_mean",
+        "id",
+        &["p", "q"],
+        &[],
+        "id,p,q\n1,0,1\n2,1,1\n3,0,0\n",
+    );
+    // p: 0.9 above 0.1 and tied with 0.9, 3/4. q: both above 0.2, 1.
+    let graded = task.grade(b"id,q,p\n1,0.5,0.1\n2,0.3,0.9\n3,0.2,0.9\n").unwrap();
+    assert_eq!(graded.reward_half, (0.75 + 1.0) / 2.0);
+}
+
+/// Rows a and b are one half, c and d the other.
+fn pearson_in_halves() -> GradingTask {
+    let mut task = whole("pearson", "id", &["y"], &[], "id,y\na,1\nb,2\nc,3\nd,5\n");
+    (task.reward_rows, task.report_rows) = (vec![0, 1], vec![2, 3]);
+    task
+}
+
+#[test]
+fn constant_predictions_have_no_correlation_and_are_invalid() {
+    let invalid = pearson_in_halves()
+        .grade(b"id,y\na,7\nb,7\nc,7\nd,7\n")
+        .unwrap_err();
+    assert_eq!(invalid.kind, InvalidKind::Values);
+    assert!(
+        invalid.message.contains("all predictions are the same"),
+        "{invalid}"
+    );
+}
+
+#[test]
+fn validity_of_a_correlation_does_not_tell_the_halves_apart() {
+    // Two rows that differ from the rest: in one half or in both, it is valid.
+    for csv in [
+        "id,y\na,1\nb,2\nc,7\nd,7\n",
+        "id,y\na,7\nb,7\nc,1\nd,2\n",
+        "id,y\na,7\nb,1\nc,7\nd,1\n",
+    ] {
+        assert!(pearson_in_halves().grade(csv.as_bytes()).is_ok(), "{csv}");
+    }
+    let graded = pearson_in_halves().grade(b"id,y\na,1\nb,2\nc,7\nd,7\n").unwrap();
+    assert!((graded.reward_half - 1.0).abs() < 1e-12);
+    assert_eq!(graded.report_half, 0.0);
+}
+
+#[test]
+fn what_a_message_says_does_not_depend_on_the_answers() {
+    let classes = ["x", "y"];
+    for (metric, targets, classes, one, other) in [
+        (
+            "auc",
+            vec!["y"],
+            vec![],
+            "id,y\n1,0\n2,1\n3,0\n",
+            "id,y\n1,1\n2,0\n3,1\n",
+        ),
+        (
+            "rmsle",
+            vec!["y"],
+            vec![],
+            "id,y\n1,0\n2,1\n3,0\n",
+            "id,y\n1,9\n2,8\n3,7\n",
+        ),
+        (
+            "pearson",
+            vec!["y"],
+            vec![],
+            "id,y\n1,0\n2,1\n3,0\n",
+            "id,y\n1,9\n2,8\n3,7\n",
+        ),
+        (
+            "accuracy",
+            vec!["y"],
+            classes.to_vec(),
+            "id,y\n1,x\n2,x\n3,y\n",
+            "id,y\n1,y\n2,y\n3,x\n",
+        ),
+        (
+            "map_at_5",
+            vec!["y"],
+            classes.to_vec(),
+            "id,y\n1,x\n2,x\n3,y\n",
+            "id,y\n1,y\n2,y\n3,x\n",
+        ),
+    ] {
+        let tasks = [one, other].map(|answers| whole(metric, "id", &targets, &classes, answers));
+        for values in [
+            ["", "", ""],
+            ["x", "-1", "2"],
+            ["7", "7", "7"],
+            ["1e300", "-1e300", "0"],
+            ["x x x x x x", "q", "y"],
+        ] {
+            let csv = format!("id,y\n1,{}\n2,{}\n3,{}\n", values[0], values[1], values[2]);
+            let [one, other] = tasks
+                .each_ref()
+                .map(|task| task.grade(csv.as_bytes()).map(|_| ()));
+            assert_eq!(one, other, "{metric} {values:?}");
+        }
+    }
 }

@@ -74,3 +74,24 @@ fn public_task_whose_sample_does_not_fit_is_refused() {
         assert!(error.contains(wanted), "{error}");
     }
 }
+
+#[test]
+fn summary_leaves_the_columns_to_the_snippet() {
+    let before = "# Toy\n\nGoal.\n\n## Files\n\n- `train.csv`\n";
+    let after = "\n## Metric\n\nAUC.\n";
+    for (description, summary) in [
+        (
+            format!("{before}\n## Columns\n\n- `x`: x.\n{after}"),
+            format!("{before}{after}"),
+        ),
+        (
+            format!("{before}{after}\n## Columns\n\n- `x`: x.\n"),
+            format!("{before}{after}"),
+        ),
+        (format!("{before}{after}"), format!("{before}{after}")),
+    ] {
+        let (_home, dir) = on_disk();
+        fs::write(prepared(&dir).join("public/description.md"), &description).unwrap();
+        assert_eq!(PublicTask::load(&dir).unwrap().summary(), summary);
+    }
+}

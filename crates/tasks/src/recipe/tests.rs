@@ -1,5 +1,7 @@
 //! Tests of `recipe`: the built-in definitions, and preparing with a stand-in for Python that needs no network.
 
+mod prepared;
+
 use std::os::unix::fs::PermissionsExt;
 
 use super::*;
@@ -12,7 +14,7 @@ fn recipe(sha256: &str) -> Recipe {
         "id = \"toy\"\nname = \"Toy\"\nmetric = \"auc\"\nlower_is_better = false\nid_column = \"id\"\n\
          target_columns = [\"y\"]\nreference = {{ worst = 0.5, best = 1.0 }}\n\
          limits = {{ program_s = 1.0, grade_s = 1.0 }}\n[source]\npackage = \"toy\"\nversion = \"1.0\"\n\
-         sha256 = \"{sha256}\"\nfile = \"\"\nlicence = \"\"\norigin = \"\"\n"
+         archive = \"toy-1.0-py3-none-any.whl\"\nsha256 = \"{sha256}\"\nfile = \"\"\nlicence = \"\"\norigin = \"\"\n"
     );
     Recipe {
         id: "toy",
@@ -72,15 +74,13 @@ fn built_in_definitions_are_good_and_name_their_programs() {
     for recipe in RECIPES {
         let definition = recipe.definition().unwrap();
         assert_eq!(definition.id.as_str(), recipe.id);
-        assert_eq!(definition.source.sha256.len(), 64);
-        assert!(definition.ladder.len() >= 4);
-        for column in definition.submission_columns() {
-            assert!(
-                recipe.description.contains(&format!("`{column}`")),
-                "{}: {column}",
-                recipe.id
-            );
-        }
+        let source = &definition.source;
+        assert_eq!(source.sha256.len(), 64);
+        assert!(source.archive.ends_with(".whl") || source.archive.ends_with(".tar.gz"));
+        assert!(recipe.prepare.contains(&source.file), "{}", source.file);
+        assert!(!source.licence.is_empty() && !source.origin.is_empty());
+        assert!(definition.ladder.len() >= 4, "{}", recipe.id);
+        assert!(recipe.starter.contains("# TODO") && recipe.starter.contains("predictions"));
         let best = definition
             .ladder
             .iter()
@@ -99,9 +99,10 @@ fn built_in_definitions_are_good_and_name_their_programs() {
 #[test]
 fn prepare_of_an_unknown_task_lists_the_known_ones() {
     let error = prepare("chess", Path::new("/nowhere"), Path::new("python"), &mut |_| ()).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "there is no built-in task `chess`; there are `mlc-churn`, `titanic-names`"
+    let error = error.to_string();
+    assert!(
+        error.starts_with("there is no built-in task `chess`; there are `ames`, `deliveries`, "),
+        "{error}"
     );
 }
 
@@ -178,7 +179,7 @@ fn prepare_that_fails_leaves_nothing_half_written() {
             "echo 'no network' >&2; exit 1",
             "can't fetch `toy==1.0` with pip: no network",
         ),
-        ("exit 0", "pip left no wheel"),
+        ("exit 0", "pip left no `toy-1.0-py3-none-any.whl`"),
         (
             &GOOD.replace("mkdir -p \"$6/public\"", "echo boom >&2; exit 3; mkdir"),
             "the recipe of `toy` failed: boom",
@@ -206,4 +207,35 @@ fn prepare_without_python_says_how_to_get_it() {
         error.contains("/nowhere/python3") && error.contains("make setup"),
         "{error}"
     );
+}
+
+#[test]
+fn readme_of_the_tasks_has_the_measured_ladders() {
+    let readme = include_str!("../../../../tasks/README.md");
+    assert_eq!(
+        readme,
+        ladder_table().unwrap(),
+        "run `journeyman tasks ladder > tasks/README.md`"
+    );
+}
+
+#[test]
+fn reward_and_report_score_of_honest_programs_go_together() {
+    let mut all = Vec::new();
+    for recipe in RECIPES {
+        let definition = recipe.definition().unwrap();
+        let of = |score: fn(&crate::definition::Rung) -> f64| -> Vec<f64> {
+            let ladder = definition.ladder.iter();
+            ladder.map(|rung| definition.normalised(score(rung))).collect()
+        };
+        let (reward, report) = (of(|rung| rung.reward), of(|rung| rung.report));
+        let correlation = journeyman_metrics::correlation::pearson(&reward, &report).unwrap();
+        println!("{:<16} {correlation:.4}", recipe.id);
+        assert!(correlation > 0.9, "{}: {correlation}", recipe.id);
+        all.extend(reward.into_iter().zip(report));
+    }
+    let (reward, report): (Vec<f64>, Vec<f64>) = all.into_iter().unzip();
+    let correlation = journeyman_metrics::correlation::pearson(&reward, &report).unwrap();
+    println!("all {} programs {correlation:.4}", reward.len());
+    assert!(correlation > 0.97, "{correlation}");
 }

@@ -20,3 +20,20 @@ fn wrong_dependencies_are_found() {
     let found = wrong_dependencies(&dependencies);
     assert_eq!(found.len(), 3, "{found:?}");
 }
+
+#[test]
+fn hidden_side_of_a_task_is_found_outside_its_places() {
+    let text = "let report = graded.report_half;\nstore.put_report(&key, report)";
+    assert_eq!(
+        hidden_words_of("services/grader/src/grade.rs", text),
+        [] as [String; 0]
+    );
+    assert_eq!(hidden_words_of("services/trainer/src/run.rs", text).len(), 2);
+    let text = "for (key, score) in self.store.report(&run).await? {";
+    assert_eq!(hidden_words_of("services/trainer/src/run.rs", text).len(), 1);
+    let text = "let task = GradingTask::load(dir)?;";
+    assert_eq!(
+        hidden_words_of("services/implementer/src/handler.rs", text).len(),
+        1
+    );
+}

@@ -1,0 +1,13 @@
+import pandas as pd
+
+train = pd.read_csv("data/train.csv")
+test = pd.read_csv("data/test.csv")
+
+y = train["time_to_delivery"]
+X = pd.get_dummies(train.drop(columns=["id", "time_to_delivery"]))
+X_test = pd.get_dummies(test.drop(columns=["id"])).reindex(columns=X.columns, fill_value=0)
+
+# TODO: train a model on X and y, and set predictions (one number per row of X_test)
+
+submission = pd.DataFrame({"id": test["id"], "time_to_delivery": predictions})
+submission.to_csv("submission.csv", index=False)

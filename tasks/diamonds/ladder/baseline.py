@@ -1,0 +1,15 @@
+"""The mean, for every diamond."""
+
+import pandas as pd
+
+train = pd.read_csv("data/train.csv")
+test = pd.read_csv("data/test.csv")
+
+y = train["price"]
+X = pd.get_dummies(train.drop(columns=["id", "price"]))
+X_test = pd.get_dummies(test.drop(columns=["id"])).reindex(columns=X.columns, fill_value=0)
+
+predictions = [y.mean()] * len(X_test)
+
+submission = pd.DataFrame({"id": test["id"], "price": predictions})
+submission.to_csv("submission.csv", index=False)

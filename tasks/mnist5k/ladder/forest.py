@@ -1,0 +1,18 @@
+"""A random forest of 300 trees."""
+
+import pandas as pd
+from sklearn.ensemble import RandomForestClassifier
+
+train = pd.read_csv("data/train.csv")
+test = pd.read_csv("data/test.csv")
+
+y = train["digit"]
+X = train.drop(columns=["id", "digit"]) / 255
+X_test = test.drop(columns=["id"]) / 255
+
+model = RandomForestClassifier(n_estimators=300, random_state=0)
+model.fit(X, y)
+predictions = model.predict(X_test)
+
+submission = pd.DataFrame({"id": test["id"], "digit": predictions})
+submission.to_csv("submission.csv", index=False)

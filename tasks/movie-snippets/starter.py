@@ -1,0 +1,15 @@
+import pandas as pd
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+train = pd.read_csv("data/train.csv")
+test = pd.read_csv("data/test.csv")
+
+y = train["positive"]
+vectorizer = TfidfVectorizer(sublinear_tf=True)
+X = vectorizer.fit_transform(train["text"])
+X_test = vectorizer.transform(test["text"])
+
+# TODO: train a model on X and y, and set predictions (one number per row of X_test)
+
+submission = pd.DataFrame({"id": test["id"], "positive": predictions})
+submission.to_csv("submission.csv", index=False)

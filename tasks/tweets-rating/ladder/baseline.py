@@ -1,0 +1,17 @@
+"""The length of the text."""
+
+import pandas as pd
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+train = pd.read_csv("data/train.csv")
+test = pd.read_csv("data/test.csv")
+
+y = train["rating"]
+vectorizer = TfidfVectorizer(sublinear_tf=True)
+X = vectorizer.fit_transform(train["text"])
+X_test = vectorizer.transform(test["text"])
+
+predictions = test["text"].str.len()
+
+submission = pd.DataFrame({"id": test["id"], "rating": predictions})
+submission.to_csv("submission.csv", index=False)

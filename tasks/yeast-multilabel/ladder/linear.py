@@ -1,0 +1,24 @@
+"""Logistic regression, one for each class."""
+
+import pandas as pd
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+train = pd.read_csv("data/train.csv")
+test = pd.read_csv("data/test.csv")
+
+classes = [column for column in train.columns if column.startswith("class_")]
+y = train[classes]
+X = train.drop(columns=["id"] + classes)
+X_test = test.drop(columns=["id"])
+
+predictions = {}
+for column in classes:
+    model = make_pipeline(StandardScaler(), LogisticRegression(C=0.01, max_iter=1000))
+    model.fit(X, y[column])
+    predictions[column] = model.predict_proba(X_test)[:, 1]
+
+submission = pd.DataFrame(predictions, columns=classes)
+submission.insert(0, "id", test["id"])
+submission.to_csv("submission.csv", index=False)

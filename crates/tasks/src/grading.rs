@@ -1,14 +1,14 @@
 //! The hidden side of a task: answers, and the score of a submission against them. For the grader alone.
 
-use std::path::Path;
+use std::{borrow::Cow, path::Path};
 
 use journeyman_metrics::{MetricError, correlation, label, log_loss, ranking, regression, roc};
 
 use crate::{
     TaskError,
     definition::{Definition, GUESSES, Metric, content, prepared, read_bytes},
-    snippet::Table,
-    submission::{Ids, Invalid, InvalidKind, Submission, label_index},
+    predictions::{LARGEST, Predictions},
+    submission::{Ids, Invalid, InvalidKind, Patience, columns, label_index},
 };
 
 /// A task with its answers.
@@ -59,16 +59,11 @@ impl GradingTask {
         let definition = Definition::load(dir)?;
         let private = prepared(dir).join("private");
         let answers_path = private.join("answers.csv");
-        let table = Table::read(&read_bytes(dir, &answers_path)?)
+        let (ids, truth) = read_answers(&definition, &read_bytes(dir, &answers_path)?)
             .map_err(|problem| content(dir, &answers_path, problem))?;
-        let (ids, truth) =
-            read_answers(&definition, &table).map_err(|problem| content(dir, &answers_path, problem))?;
-
         let halves_path = private.join("halves.csv");
-        let halves = Table::read(&read_bytes(dir, &halves_path)?)
+        let (reward_rows, report_rows) = read_halves(&definition, &read_bytes(dir, &halves_path)?, &ids)
             .map_err(|problem| content(dir, &halves_path, problem))?;
-        let (reward_rows, report_rows) =
-            read_halves(&definition, &halves, &ids).map_err(|problem| content(dir, &halves_path, problem))?;
 
         let task = Self {
             definition,
@@ -93,98 +88,84 @@ impl GradingTask {
 
     /// Scores a submission on both halves. What makes it invalid does not depend on the answers or on the halves.
     pub fn grade(&self, csv: &[u8]) -> Result<Graded, Invalid> {
-        let Definition {
-            metric,
-            target_columns: targets,
-            classes,
-            ..
-        } = &self.definition;
-        let submission = Submission::read(csv, &self.definition.id_column, targets, &self.ids)?;
-        let numbers = |column: usize| submission.numbers(column, &targets[column], metric.values());
-        match &self.truth {
-            Truth::Labels(truth) if *metric == Metric::MapAt5 => {
-                let guesses = submission.guesses(0, &targets[0], classes, GUESSES)?;
-                let truth: Vec<Vec<usize>> = truth.iter().map(|label| vec![*label]).collect();
-                self.halves(|rows| ranking::map_at_k(&pick(&truth, rows), &pick(&guesses, rows), GUESSES))
+        self.grade_within(csv, Patience::ENDLESS)
+    }
+
+    /// [`GradingTask::grade`], given up when `patience` ends.
+    pub fn grade_within(&self, csv: &[u8], patience: Patience) -> Result<Graded, Invalid> {
+        let predictions = Predictions::read(&self.definition, &self.ids, csv, patience)?;
+        let reward_half = self.score(&predictions, &self.reward_rows)?;
+        patience.check()?;
+        let report_half = self.score(&predictions, &self.report_rows)?;
+        Ok(Graded {
+            reward_half,
+            report_half,
+        })
+    }
+
+    /// Whether a submission is well formed, from public facts alone: the error is the one that
+    /// [`GradingTask::grade_within`] would give.
+    pub fn check_within(&self, csv: &[u8], patience: Patience) -> Result<(), Invalid> {
+        Predictions::read(&self.definition, &self.ids, csv, patience).map(drop)
+    }
+
+    /// Most memory that grading a submission of `bytes` bytes takes, bytes: three times the text (as it is received, as
+    /// it is kept, and what the allocator leaves unused), and what is kept per row and per value.
+    pub fn memory_bytes(&self, bytes: u64) -> u64 {
+        const FIXED: u64 = 1 << 20;
+        const PER_ROW: u64 = 256;
+        const PER_VALUE: u64 = 64;
+        let columns = self.definition.target_columns.len() as u64;
+        3 * bytes + FIXED + self.ids.len() as u64 * (PER_ROW + PER_VALUE * columns)
+    }
+
+    /// The metric's value on some of the rows.
+    fn score(&self, predictions: &Predictions, rows: &[usize]) -> Result<f64, Invalid> {
+        let metric = self.definition.metric;
+        let value = match (&self.truth, predictions) {
+            (Truth::Labels(truth), Predictions::Guesses(guesses)) => {
+                let truth: Vec<Vec<usize>> = rows.iter().map(|&row| vec![truth[row]]).collect();
+                ranking::map_at_k(&truth, &pick(guesses, rows), GUESSES)
             }
-            Truth::Labels(truth) => {
-                let labels = submission.labels(0, &targets[0], classes)?;
-                self.halves(|rows| label::accuracy(&pick(truth, rows), &pick(&labels, rows)))
+            (Truth::Labels(truth), Predictions::Labels(labels)) => {
+                label::accuracy(&pick(truth, rows), &pick(labels, rows))
             }
-            Truth::Binary(truth) => {
-                let p = numbers(0)?;
-                let value = if *metric == Metric::Auc {
+            (Truth::Binary(truth), Predictions::Numbers(p)) => {
+                let value = if metric == Metric::Auc {
                     roc::auc
                 } else {
                     log_loss::log_loss
                 };
-                self.halves(|rows| value(&pick(truth, rows), &pick(&p, rows)))
+                value(&pick(truth, rows), &pick(p, rows))
             }
-            Truth::Numbers(truth) => {
-                let numbers = numbers(0)?;
-                if *metric == Metric::Pearson {
-                    return self.correlation(truth, &numbers);
-                }
+            (Truth::Numbers(truth), Predictions::Numbers(numbers)) => {
                 let value = match metric {
+                    Metric::Pearson => correlation_or_zero,
                     Metric::Mae => regression::mae,
                     Metric::Rmsle => regression::rmsle,
                     _ => regression::rmse,
                 };
-                self.halves(|rows| value(&pick(truth, rows), &pick(&numbers, rows)))
+                value(&pick(truth, rows), &pick(numbers, rows))
             }
-            Truth::Classes(truth) => {
-                let p = probabilities(&submission, targets)?;
-                let classes = targets.len();
-                let pick_rows = |rows: &[usize]| -> Vec<f64> {
-                    rows.iter()
-                        .flat_map(|&row| p[row * classes..(row + 1) * classes].iter().copied())
-                        .collect()
-                };
-                self.halves(|rows| log_loss::log_loss_multi(&pick(truth, rows), &pick_rows(rows), classes))
+            (Truth::Classes(truth), Predictions::Classes(p)) => {
+                let classes = self.definition.target_columns.len();
+                let p: Vec<f64> = rows
+                    .iter()
+                    .flat_map(|&row| p[row * classes..(row + 1) * classes].iter().copied())
+                    .collect();
+                log_loss::log_loss_multi(&pick(truth, rows), &p, classes)
             }
-            Truth::Columns(truth) => {
-                let p = (0..targets.len()).map(numbers).collect::<Result<Vec<_>, _>>()?;
-                let pick_rows =
-                    |rows: &[usize]| -> Vec<Vec<f64>> { p.iter().map(|column| pick(column, rows)).collect() };
-                let pick_truth = |rows: &[usize]| -> Vec<Vec<bool>> {
-                    truth.iter().map(|column| pick(column, rows)).collect()
-                };
-                self.halves(|rows| roc::auc_mean(&pick_truth(rows), &pick_rows(rows)))
+            (Truth::Columns(truth), Predictions::Columns(p)) => {
+                roc::auc_mean(&pick_columns(truth, rows), &pick_columns(p, rows))
             }
-        }
-    }
-
-    /// Pearson's correlation on both halves. Predictions that don't vary at all are invalid; ones that don't vary on
-    /// one half have the correlation 0 there, or else a submission could find out which rows are in which half by
-    /// being valid or not.
-    fn correlation(&self, truth: &[f64], numbers: &[f64]) -> Result<Graded, Invalid> {
-        if numbers.iter().all(|number| *number == numbers[0]) {
-            return Err(Invalid::new(
-                InvalidKind::Values,
-                "all predictions are the same, and a constant has no correlation; write values that vary",
-            ));
-        }
-        self.halves(
-            |rows| match correlation::pearson(&pick(truth, rows), &pick(numbers, rows)) {
-                Err(MetricError::Constant) => Ok(0.0),
-                other => other,
-            },
-        )
-    }
-
-    /// A metric's value on the rows of either half.
-    fn halves(&self, value: impl Fn(&[usize]) -> Result<f64, MetricError>) -> Result<Graded, Invalid> {
-        let score = |rows: &[usize]| {
-            value(rows).ok().filter(|score| score.is_finite()).ok_or_else(|| {
-                Invalid::new(
-                    InvalidKind::Values,
-                    "the predictions are too large to be scored; check their scale",
-                )
-            })
+            // `Truth::parse` and `Predictions::read` go by the same metric and columns.
+            _ => Err(MetricError::Empty),
         };
-        Ok(Graded {
-            reward_half: score(&self.reward_rows)?,
-            report_half: score(&self.report_rows)?,
+        value.ok().filter(|score| score.is_finite()).ok_or_else(|| {
+            Invalid::new(
+                InvalidKind::Values,
+                "the predictions are too large to be scored; check their scale",
+            )
         })
     }
 
@@ -215,7 +196,7 @@ impl GradingTask {
 }
 
 impl Truth {
-    fn parse(definition: &Definition, targets: &[&[String]]) -> Result<Self, String> {
+    fn parse(definition: &Definition, targets: &[Vec<Cow<'_, str>>]) -> Result<Self, String> {
         let name = &definition.target_columns[0];
         match definition.metric {
             Metric::Accuracy | Metric::MapAt5 => targets[0]
@@ -226,8 +207,8 @@ impl Truth {
                 })
                 .collect::<Result<_, _>>()
                 .map(Truth::Labels),
-            Metric::Auc => bits(name, targets[0]).map(Truth::Binary),
-            Metric::LogLoss if targets.len() == 1 => bits(name, targets[0]).map(Truth::Binary),
+            Metric::Auc => bits(name, &targets[0]).map(Truth::Binary),
+            Metric::LogLoss if targets.len() == 1 => bits(name, &targets[0]).map(Truth::Binary),
             Metric::AucMean => definition
                 .target_columns
                 .iter()
@@ -238,7 +219,9 @@ impl Truth {
             Metric::Rmse | Metric::Rmsle | Metric::Mae | Metric::Pearson => targets[0]
                 .iter()
                 .map(|text| match text.parse::<f64>() {
-                    Ok(number) if number.is_finite() && number >= definition.metric.values().0 => Ok(number),
+                    Ok(number) if number.abs() <= LARGEST && number >= definition.metric.values().0 => {
+                        Ok(number)
+                    }
                     _ => Err(format!(
                         "`{name}` has `{text}`, which the metric `{}` can't score",
                         definition.metric.as_str()
@@ -264,26 +247,17 @@ impl Truth {
 }
 
 /// Ids and true values.
-fn read_answers(definition: &Definition, answers: &Table) -> Result<(Ids, Truth), String> {
-    let column = |name: &String| {
-        answers
-            .column(name)
-            .ok_or_else(|| format!("has no column `{name}`"))
-    };
-    let names = column(&definition.id_column)?.to_vec();
-    let ids = Ids::new(names).map_err(|id| format!("has the id `{id}` twice"))?;
-    let targets = definition
-        .target_columns
-        .iter()
-        .map(column)
-        .collect::<Result<Vec<_>, _>>()?;
-    Ok((ids, Truth::parse(definition, &targets)?))
+fn read_answers(definition: &Definition, csv: &[u8]) -> Result<(Ids, Truth), String> {
+    let names: Vec<&str> = definition.submission_columns().collect();
+    let columns = columns(csv, &names)?;
+    let ids = Ids::new(&columns[0]).map_err(|id| format!("has the id `{id}` twice"))?;
+    Ok((ids, Truth::parse(definition, &columns[1..])?))
 }
 
-fn bits(name: &str, column: &[String]) -> Result<Vec<bool>, String> {
+fn bits(name: &str, column: &[Cow<'_, str>]) -> Result<Vec<bool>, String> {
     column
         .iter()
-        .map(|text| match text.as_str() {
+        .map(|text| match text.as_ref() {
             "0" => Ok(false),
             "1" => Ok(true),
             _ => Err(format!("`{name}` has `{text}`; it must be 0 or 1")),
@@ -292,23 +266,14 @@ fn bits(name: &str, column: &[String]) -> Result<Vec<bool>, String> {
 }
 
 /// Rows of the reward half and of the report half.
-fn read_halves(
-    definition: &Definition,
-    halves: &Table,
-    ids: &Ids,
-) -> Result<(Vec<usize>, Vec<usize>), String> {
-    let column = |name: &str| {
-        halves
-            .column(name)
-            .ok_or_else(|| format!("has no column `{name}`"))
-    };
-    let (names, words) = (column(&definition.id_column)?, column("half")?);
+fn read_halves(definition: &Definition, csv: &[u8], ids: &Ids) -> Result<(Vec<usize>, Vec<usize>), String> {
+    let columns = columns(csv, &[&definition.id_column, "half"])?;
     let mut is_reward: Vec<Option<bool>> = vec![None; ids.len()];
-    for (name, word) in names.iter().zip(words) {
+    for (name, word) in columns[0].iter().zip(&columns[1]) {
         let row = ids
             .row(name)
             .ok_or_else(|| format!("has the id `{name}`, which answers.csv lacks"))?;
-        is_reward[row] = match word.as_str() {
+        is_reward[row] = match word.as_ref() {
             "reward" => Some(true),
             "report" => Some(false),
             _ => return Err(format!("half is `{word}`; it must be reward or report")),
@@ -325,26 +290,18 @@ fn read_halves(
     Ok((rows(true), rows(false)))
 }
 
-/// Probabilities of a multi-class submission, `[rows, classes]` row by row; each row sums to 1 as closely as
-/// MLE-bench asks (1.1e-5).
-fn probabilities(submission: &Submission, targets: &[String]) -> Result<Vec<f64>, Invalid> {
-    let columns = targets
-        .iter()
-        .enumerate()
-        .map(|(column, name)| submission.numbers(column, name, (0.0, 1.0)))
-        .collect::<Result<Vec<_>, _>>()?;
-    let mut p = Vec::with_capacity(columns.len() * submission.lines.len());
-    for (row, line) in submission.lines.iter().enumerate() {
-        let sum: f64 = columns.iter().map(|column| column[row]).sum();
-        if (sum - 1.0).abs() > 1e-6 + 1e-5 {
-            return Err(Invalid::new(
-                InvalidKind::Values,
-                format!("line {line}: the probabilities sum to {sum}; divide each row by its sum"),
-            ));
-        }
-        p.extend(columns.iter().map(|column| column[row]));
+/// Pearson's correlation. Predictions that don't vary on one half have the correlation 0 there, or else a submission
+/// could find out which rows are in which half by being valid or not.
+fn correlation_or_zero(truth: &[f64], numbers: &[f64]) -> Result<f64, MetricError> {
+    match correlation::pearson(truth, numbers) {
+        Err(MetricError::Constant) => Ok(0.0),
+        Ok(value) if !value.is_finite() => Ok(0.0),
+        other => other,
     }
-    Ok(p)
+}
+
+fn pick_columns<T: Clone>(columns: &[Vec<T>], rows: &[usize]) -> Vec<Vec<T>> {
+    columns.iter().map(|column| pick(column, rows)).collect()
 }
 
 fn pick<T: Clone>(values: &[T], rows: &[usize]) -> Vec<T> {

@@ -18,8 +18,10 @@
 pub mod definition;
 pub mod excerpt;
 pub mod grading;
+pub mod ladder;
 pub mod lint;
 pub mod new;
+mod predictions;
 pub mod public;
 pub mod recipe;
 pub mod shelf;

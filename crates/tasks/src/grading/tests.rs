@@ -27,7 +27,7 @@ fn whole(metric: &str, id: &str, targets: &[&str], classes: &[&str], answers: &s
          file = \"\"\nlicence = \"\"\norigin = \"\"\n"
     );
     let definition = Definition::parse(&text, "t", Path::new("task.toml")).unwrap();
-    let (ids, truth) = read_answers(&definition, &Table::read(answers.as_bytes()).unwrap()).unwrap();
+    let (ids, truth) = read_answers(&definition, answers.as_bytes()).unwrap();
     let rows: Vec<usize> = (0..ids.len()).collect();
     GradingTask {
         definition,
@@ -258,8 +258,8 @@ fn values_that_a_metric_can_not_take_are_refused() {
         "line 3, column `y`: `-0.5` is out of range; the values are numbers from 0 on"
     );
     let definition = whole("rmsle", "id", &["y"], &[], "id,y\n1,0\n").definition;
-    let answers = Table::read(b"id,y\n1,-1\n").unwrap();
-    assert!(read_answers(&definition, &answers).is_err());
+    let answers = b"id,y\n1,-1\n";
+    assert!(read_answers(&definition, answers).is_err());
 }
 
 #[test]

@@ -147,7 +147,6 @@ impl Planted {
         for word in words {
             assert!(lines[0].contains(word), "`{word}` in {lines:#?}");
         }
-        println!("{}", lines[0]);
     }
 }
 

@@ -230,12 +230,10 @@ fn reward_and_report_score_of_honest_programs_go_together() {
         };
         let (reward, report) = (of(|rung| rung.reward), of(|rung| rung.report));
         let correlation = journeyman_metrics::correlation::pearson(&reward, &report).unwrap();
-        println!("{:<16} {correlation:.4}", recipe.id);
         assert!(correlation > 0.9, "{}: {correlation}", recipe.id);
         all.extend(reward.into_iter().zip(report));
     }
     let (reward, report): (Vec<f64>, Vec<f64>) = all.into_iter().unzip();
     let correlation = journeyman_metrics::correlation::pearson(&reward, &report).unwrap();
-    println!("all {} programs {correlation:.4}", reward.len());
     assert!(correlation > 0.97, "{correlation}");
 }

@@ -6,7 +6,7 @@ fn ids() -> Ids {
     Ids::new(["a", "b", "c"].map(str::to_owned).to_vec()).unwrap()
 }
 
-fn read(bytes: &[u8]) -> Result<Submission, Invalid> {
+fn read(bytes: &[u8]) -> Result<Submission<'_>, Invalid> {
     Submission::read(bytes, "id", &["y".to_owned()], &ids())
 }
 

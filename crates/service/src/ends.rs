@@ -40,6 +40,9 @@ impl Ends {
             Commit::Conflict => {
                 tracing::warn!(rollout = %end.key, attempt = end.attempt, "another end of {} was recorded before", end.key);
             }
+            Commit::Late => {
+                tracing::warn!(rollout = %end.key, attempt = end.attempt, "the deadline of {} had passed before", end.key);
+            }
             Commit::Unknown => {
                 tracing::warn!(rollout = %end.key, attempt = end.attempt, "no group waits for {}", end.key);
             }

@@ -98,6 +98,8 @@ metrics! {
 
     Grades = Counter "grades_total" [Validity] grader "Rewards by whether there was a valid submission";
     Markers = Counter "markers_total" [] grader "Markers that counted";
+    GradeSeconds = Histogram "grade_seconds" [] grader "Time of grading one submission, waiting and reading included";
+    Validations = Counter "validations_total" [Validation] grader "Questions whether a submission is well formed, by answer";
 
     TrainerStep = Gauge "trainer_step" [] trainer "Steps done";
     TrainerStepTime = Gauge "trainer_last_step_timestamp_seconds" [] trainer "When the last step ended; at first the start";
@@ -174,6 +176,7 @@ pub enum Label {
     NotRun,
     Verdict,
     Validity,
+    Validation,
 }
 
 impl Label {
@@ -188,6 +191,7 @@ impl Label {
             Label::NotRun | Label::InstrumentReason => "reason",
             Label::Verdict => "verdict",
             Label::Validity => "valid",
+            Label::Validation => "answer",
         }
     }
 
@@ -196,7 +200,7 @@ impl Label {
         match self {
             Label::Stage => stages.iter().map(|stage| stage.as_str()).collect(),
             Label::JobOutcome => JobOutcome::ALL.iter().map(|outcome| outcome.as_str()).collect(),
-            Label::Request => vec!["generate", "ideate"],
+            Label::Request => vec!["generate", "ideate", "validate"],
             Label::Fault => std::iter::once("ok")
                 .chain(FaultCode::ALL.iter().map(|code| code.as_str()))
                 .collect(),
@@ -230,6 +234,7 @@ impl Label {
             ],
             Label::Verdict => Verdict::ALL.iter().map(|verdict| verdict.as_str()).collect(),
             Label::Validity => vec!["yes", "no"],
+            Label::Validation => vec!["valid", "invalid", "limited"],
         }
     }
 }

@@ -47,6 +47,11 @@ impl Store {
         Ok(bytes)
     }
 
+    /// How many bytes lie under a hash, without reading them; 0 if there are none.
+    pub async fn blob_bytes(&self, hash: &ContentHash) -> Result<u64, StoreError> {
+        self.run(redis::cmd("STRLEN").arg(keys::blob(hash))).await
+    }
+
     /// Keeps a value as JSON.
     pub async fn put_json<T: Serialize + Sync>(&self, value: &T) -> Result<ContentHash, StoreError> {
         let bytes = serde_json::to_vec(value).map_err(|source| StoreError::Encode {

@@ -67,8 +67,12 @@ local function commit(keys, args)
   end
   local known = redis.call('HGET', keys[2], args[2])
   if known then
-    local same = string.sub(known, 1, #args[4]) == args[4]
-    local outcome = same and 'duplicate' or 'conflict'
+    local outcome = 'conflict'
+    if string.sub(known, 1, #args[4]) == args[4] then
+      outcome = 'duplicate'
+    elseif cjson.decode(string.sub(known, #args[4] + 1)).outcome == 'expired' then
+      outcome = 'late'
+    end
     redis.call('HINCRBY', keys[5], outcome, 1)
     return { outcome, redis.call('HGET', keys[1], 'state') }
   end

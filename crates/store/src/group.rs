@@ -6,7 +6,7 @@ use journeyman_schemas::{
     event::GroupState,
     ids::{ContentHash, RolloutKey, RunId},
     job::Policy,
-    reward::{EndOutcome, RolloutEnd},
+    reward::{EndOutcome, RewardParts, RolloutEnd},
 };
 
 use crate::{ArchiveEntry, Store, StoreError, archive, connect::Call, keys::RunKeys};
@@ -54,13 +54,15 @@ pub enum Commit {
     Duplicate,
     /// Another end was recorded before, which stays.
     Conflict,
+    /// The group's deadline had ended the rollout before, which stays.
+    Late,
     /// No such group, or no such rollout in it.
     Unknown,
 }
 
 impl Commit {
     /// Every word of [`Commit::as_str`].
-    pub const WORDS: [&'static str; 4] = ["accepted", "duplicate", "conflict", "unknown"];
+    pub const WORDS: [&'static str; 5] = ["accepted", "duplicate", "conflict", "late", "unknown"];
 
     /// The word in metric labels and log fields.
     pub fn as_str(self) -> &'static str {
@@ -68,6 +70,7 @@ impl Commit {
             Commit::Accepted { .. } => "accepted",
             Commit::Duplicate => "duplicate",
             Commit::Conflict => "conflict",
+            Commit::Late => "late",
             Commit::Unknown => "unknown",
         }
     }
@@ -101,6 +104,8 @@ pub struct RunCounters {
     pub duplicates: u64,
     /// Ends that differ from the one recorded.
     pub conflicts: u64,
+    /// Ends that came after their group's deadline had ended the rollout.
+    pub late: u64,
     /// Ends of groups or rollouts that don't exist.
     pub unknown: u64,
     /// Rollouts that were ended by their group's deadline.
@@ -161,6 +166,7 @@ impl Store {
             },
             "duplicate" => Commit::Duplicate,
             "conflict" => Commit::Conflict,
+            "late" => Commit::Late,
             _ => Commit::Unknown,
         })
     }
@@ -255,6 +261,7 @@ impl Store {
             accepted: of("accepted"),
             duplicates: of("duplicate"),
             conflicts: of("conflict"),
+            late: of("late"),
             unknown: of("unknown"),
             expired: of("expired"),
         })
@@ -293,6 +300,8 @@ fn check_finite(end: &RolloutEnd) -> Result<(), StoreError> {
         ("reward.total", Some(reward.total)),
         ("reward.score", reward.score),
         ("reward.gain", reward.gain),
+        ("reward.place", reward.place),
+        ("reward.parts", reward.parts.map(RewardParts::total)),
         ("wall_s", Some(rewarded.wall_s)),
         ("cpu_s", Some(rewarded.cpu_s)),
         (

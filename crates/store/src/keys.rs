@@ -15,6 +15,10 @@ pub(crate) fn service(member: &str) -> String {
     format!("jm:service:{member}")
 }
 
+pub(crate) fn questions(asker: &str, window: i64) -> String {
+    format!("jm:questions:{asker}:{window}")
+}
+
 /// The keys of one run.
 pub(crate) struct RunKeys<'a>(pub(crate) &'a RunId);
 

@@ -11,6 +11,7 @@ mod error;
 mod group;
 mod keys;
 mod live;
+mod quota;
 mod run;
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 mod archive;
 mod blob;
 mod group;
+mod quota;
 mod run;
 mod server;
 
@@ -75,6 +76,8 @@ fn rewarded(group: u64, rollout: u32, total: f64) -> RolloutEnd {
         markers: 6,
         score: Some(total),
         gain: Some(total),
+        place: None,
+        parts: None,
         total,
         reason: None,
     };

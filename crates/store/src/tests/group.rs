@@ -54,6 +54,7 @@ async fn commit_of_each_kind_is_told_apart_and_counted() -> Result<()> {
         accepted: 2,
         duplicates: 3,
         conflicts: 2,
+        late: 0,
         unknown: 2,
         expired: 0,
     };
@@ -163,11 +164,26 @@ async fn overdue_groups_end_once_and_late_ends_are_fenced() -> Result<()> {
     let last = record.ends[3].as_ref().expect("it expired");
     assert_eq!((&last.outcome, last.policy_version), (&EndOutcome::Expired, 3));
     assert_eq!(record.ends[0], Some(rewarded(1, 0, 0.5)));
-    assert_eq!(
-        store.commit_end(&rewarded(1, 3, 0.5), None).await?,
-        Commit::Conflict
-    );
-    assert_eq!(store.counters(&run_id()).await?.expired, 5);
+    // Rollouts that ended in time are not late.
+    for (end, answer) in [
+        (rewarded(1, 3, 0.5), Commit::Late),
+        (failed(1, 3), Commit::Late),
+        (rewarded(1, 0, 0.75), Commit::Conflict),
+        (rewarded(1, 0, 0.5), Commit::Duplicate),
+    ] {
+        assert_eq!(store.commit_end(&end, None).await?, answer);
+    }
+    let record = store.group(&run_id(), 1).await?.expect("it was opened");
+    assert_eq!(record.ends[3].as_ref(), Some(last));
+    let counters = RunCounters {
+        accepted: 3,
+        duplicates: 1,
+        conflicts: 1,
+        late: 2,
+        unknown: 0,
+        expired: 5,
+    };
+    assert_eq!(store.counters(&run_id()).await?, counters);
     Ok(())
 }
 

@@ -4,6 +4,7 @@
 //! |---|---|---|---|---|
 //! | `jm.lm.<model>.generate` | request | [`Generate`](generate::Generate) → [`Generated`](generate::Generated) | implementer, ideator, instrumenter | inference |
 //! | `jm.ideate.<name>` | request | [`SeekHelp`](ideate::SeekHelp) → [`Ideas`](ideate::Ideas) | implementer (episodes), anyone | ideator, or any program that answers |
+//! | `jm.validate` | request | [`Validate`](validate::Validate) → [`Validated`](validate::Validated) | agents, anyone | grader |
 //! | `jm.job.ideate.<run>` | job | [`IdeateJob`](job::IdeateJob) | trainer | ideator |
 //! | `jm.job.implement.<run>` | job | [`ImplementJob`](job::ImplementJob) | trainer, ideator | implementer |
 //! | `jm.job.instrument.<run>` | job | [`InstrumentJob`](job::InstrumentJob) | implementer | instrumenter |
@@ -27,6 +28,7 @@ pub mod reward;
 pub mod run;
 pub mod run_config;
 pub mod samples;
+pub mod validate;
 
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -110,6 +112,9 @@ pub fn generate_subject(model: &ids::ModelId) -> String {
 pub fn ideate_subject(name: &str) -> String {
     format!("jm.ideate.{name}")
 }
+
+/// Subject on which graders are asked whether a submission is well formed.
+pub const VALIDATE_SUBJECT: &str = "jm.validate";
 
 /// Subject that stops work on a run.
 pub fn cancel_subject(run: &RunId) -> String {

@@ -29,6 +29,32 @@ pub enum RewardRule {
         /// For a badly formed idea, −1 in the paper.
         malformed: f64,
     },
+    /// Like `Score`, with the share of the task's reference solutions that the score beats, ties counting half, in
+    /// place of the score: 0 to 1, whatever the metric (the human rank of MLE-Dojo, with the ladder as the board).
+    Rank {
+        /// Without a valid submission.
+        invalid: f64,
+        /// For each marker.
+        marker: f64,
+    },
+    /// Like `Score`, with the place on the task's ladder of reference scores in place of the score: 0 for the sample
+    /// submission or worse, 1 for the best known score, each rung the same step, linear between rungs.
+    Ladder {
+        /// Without a valid submission.
+        invalid: f64,
+        /// For each marker.
+        marker: f64,
+    },
+    /// Each component on a scale from 0 to 1, weighted: a valid submission, the share of the markers reached, the place
+    /// on the ladder.
+    Components {
+        /// Weight of a valid submission.
+        validity: f64,
+        /// Weight of the markers.
+        markers: f64,
+        /// Weight of the place on the ladder.
+        score: f64,
+    },
 }
 
 /// Two readings of "the change of the score".
@@ -52,10 +78,35 @@ pub struct Reward {
     pub score: Option<f64>,
     /// The score with the sign turned so that higher is better.
     pub gain: Option<f64>,
-    /// The parts put together by the run's [`RewardRule`].
+    /// Place of the score on the task's ladder of reference scores, 0 to 1 and more beyond the best known; none when
+    /// invalid, and from writers that did not tell.
+    #[serde(default)]
+    pub place: Option<f64>,
+    /// What each part adds to `total` by the run's [`RewardRule`]; none from writers that did not tell.
+    #[serde(default)]
+    pub parts: Option<RewardParts>,
+    /// The sum of the parts.
     pub total: f64,
     /// Why it is invalid, for people; no label-dependent fact in it.
     pub reason: Option<String>,
+}
+
+/// What each part of a rollout adds to its reward.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RewardParts {
+    /// For being valid, or the penalty for not being it.
+    pub validity: f64,
+    /// For markers reached.
+    pub markers: f64,
+    /// For the score, its rank, its place or its change.
+    pub score: f64,
+}
+
+impl RewardParts {
+    /// The reward.
+    pub fn total(self) -> f64 {
+        self.validity + self.markers + self.score
+    }
 }
 
 /// The end of one rollout, committed once.

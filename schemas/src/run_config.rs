@@ -118,25 +118,57 @@ impl Default for RolloutsSection {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RewardSection {
-    /// Policy = implementer: reward without a valid submission (RL4MLE: −10).
-    pub invalid: f64,
-    /// Policy = implementer: reward per progress marker (RL4MLE: 0.1).
+    /// How the end of a rollout becomes a reward.
+    pub rule: RewardForm,
+    /// `score`, `rank` and `ladder`: reward without a valid submission. Unset: −10 with `score` (RL4MLE), −1 with the
+    /// others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub invalid: Option<f64>,
+    /// `score`, `rank` and `ladder`: reward per progress marker (RL4MLE: 0.1).
     pub marker: f64,
-    /// Policy = ideator: how the change of the score is read.
+    /// `change`: how the change of the score is read.
     pub change: ChangeForm,
-    /// Policy = ideator: reward of a badly formed idea (MLE-Ideator: −1).
+    /// `change`: reward of a badly formed idea (MLE-Ideator: −1).
     pub malformed: f64,
+    /// `components`: weight of a valid submission.
+    pub weight_validity: f64,
+    /// `components`: weight of the share of the markers reached.
+    pub weight_markers: f64,
+    /// `components`: weight of the place on the ladder.
+    pub weight_score: f64,
 }
 
 impl Default for RewardSection {
     fn default() -> Self {
         Self {
-            invalid: -10.0,
+            rule: RewardForm::Auto,
+            invalid: None,
             marker: 0.1,
             change: ChangeForm::Difference,
             malformed: -1.0,
+            weight_validity: 1.0,
+            weight_markers: 0.5,
+            weight_score: 1.0,
         }
     }
+}
+
+/// How the end of a rollout becomes a reward. Validity, markers and score are stored apart with each of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RewardForm {
+    /// `score` for the implementer, `change` for the ideator.
+    Auto,
+    /// RL4MLE: the score with the sign turned where lower is better, or `invalid`; and `marker` for each marker.
+    Score,
+    /// MLE-Ideator: what became of the score of the state's solution.
+    Change,
+    /// The share of the task's reference solutions that the score beats, 0 to 1, or `invalid`; and the markers.
+    Rank,
+    /// The place of the score on the task's ladder of reference scores, 0 to 1, or `invalid`; and the markers.
+    Ladder,
+    /// Validity, share of the markers and place on the ladder, each from 0 to 1, weighted.
+    Components,
 }
 
 /// `[grpo]`.
@@ -397,6 +429,21 @@ impl RunConfig {
         ] {
             refuse(!(value.is_finite() && value >= 0.0), field, value, "0 or above")?;
         }
+        let reward = &self.reward;
+        for (field, value) in [
+            ("reward.weight_validity", reward.weight_validity),
+            ("reward.weight_markers", reward.weight_markers),
+            ("reward.weight_score", reward.weight_score),
+        ] {
+            refuse(!(value.is_finite() && value >= 0.0), field, value, "0 or above")?;
+        }
+        for (field, value) in [
+            ("reward.invalid", reward.invalid.unwrap_or(0.0)),
+            ("reward.marker", reward.marker),
+            ("reward.malformed", reward.malformed),
+        ] {
+            refuse(!value.is_finite(), field, value, "a finite number")?;
+        }
         for (field, value) in [
             ("optimizer.beta1", optimizer.beta1),
             ("optimizer.beta2", optimizer.beta2),
@@ -420,14 +467,34 @@ impl RunConfig {
 
     /// How ends become rewards, for the policy that is trained.
     pub fn reward_rule(&self) -> RewardRule {
-        match self.run.policy {
-            Policy::Implementer => RewardRule::Score {
-                invalid: self.reward.invalid,
-                marker: self.reward.marker,
+        let reward = &self.reward;
+        let form = match (reward.rule, self.run.policy) {
+            (RewardForm::Auto, Policy::Implementer) => RewardForm::Score,
+            (RewardForm::Auto, Policy::Ideator) => RewardForm::Change,
+            (form, _) => form,
+        };
+        let marker = reward.marker;
+        match form {
+            RewardForm::Auto | RewardForm::Score => RewardRule::Score {
+                invalid: reward.invalid.unwrap_or(-10.0),
+                marker,
             },
-            Policy::Ideator => RewardRule::Change {
-                form: self.reward.change,
-                malformed: self.reward.malformed,
+            RewardForm::Change => RewardRule::Change {
+                form: reward.change,
+                malformed: reward.malformed,
+            },
+            RewardForm::Rank => RewardRule::Rank {
+                invalid: reward.invalid.unwrap_or(-1.0),
+                marker,
+            },
+            RewardForm::Ladder => RewardRule::Ladder {
+                invalid: reward.invalid.unwrap_or(-1.0),
+                marker,
+            },
+            RewardForm::Components => RewardRule::Components {
+                validity: reward.weight_validity,
+                markers: reward.weight_markers,
+                score: reward.weight_score,
             },
         }
     }

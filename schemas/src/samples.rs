@@ -17,7 +17,8 @@ use crate::{
         Completion, ExecuteJob, Generation, GradeJob, IdeateJob, ImplementJob, InstrumentJob, InstrumentRule,
         Outcome, Policy, Solution, State, Work,
     },
-    reward::{ChangeForm, EndOutcome, Reward, RewardRule, Rewarded, RolloutEnd},
+    reward::{ChangeForm, EndOutcome, Reward, RewardParts, RewardRule, Rewarded, RolloutEnd},
+    validate::{Validate, Validated},
 };
 
 /// A message type with its example.
@@ -113,6 +114,12 @@ pub fn samples() -> Result<Vec<Sample>, IdError> {
         markers: 6,
         score: Some(0.9125),
         gain: Some(0.9125),
+        place: Some(0.75),
+        parts: Some(RewardParts {
+            validity: 0.0,
+            markers: 0.6,
+            score: 0.9125,
+        }),
         total: 1.5125,
         reason: None,
     };
@@ -165,6 +172,22 @@ pub fn samples() -> Result<Vec<Sample>, IdError> {
             },
         ),
         message("ideate").sample("ideas", Ideas { ideas: vec![idea] }),
+        message("validate").sample(
+            "validate",
+            Validate {
+                task: task.clone(),
+                asker: "agent-1".into(),
+                submission: hash("submission"),
+            },
+        ),
+        message("validate").sample(
+            "validated",
+            Validated {
+                valid: false,
+                kind: Some("values".into()),
+                message: "line 3, column `churn`: `yes` is not a number; write it like `0.25`".into(),
+            },
+        ),
         message("ideate").sample(
             "ideate_job",
             IdeateJob {

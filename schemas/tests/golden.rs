@@ -2,7 +2,10 @@
 
 use std::{fs, path::Path};
 
-use journeyman_schemas::samples::samples;
+use journeyman_schemas::{
+    reward::{EndOutcome, RolloutEnd},
+    samples::samples,
+};
 use serde_json::{Value, json};
 
 fn file(folder: &str, name: &str) -> String {
@@ -51,6 +54,18 @@ fn fields_of_newer_writers_are_ignored() {
             .unwrap_or_else(|error| panic!("{}: {error}", sample.name));
         assert_eq!(again, sample.json, "{}", sample.name);
     }
+}
+
+#[test]
+fn end_of_an_older_writer_without_place_and_parts_is_read() {
+    let mut old: Value = serde_json::from_str(&file("golden", "rollout_end")).unwrap();
+    let reward = old["outcome"]["rewarded"]["reward"].as_object_mut().unwrap();
+    assert!(reward.remove("place").is_some() && reward.remove("parts").is_some());
+    let end: RolloutEnd = serde_json::from_value(old).unwrap();
+    let EndOutcome::Rewarded(rewarded) = end.outcome else {
+        panic!("{end:?}");
+    };
+    assert_eq!((rewarded.reward.place, rewarded.reward.parts), (None, None));
 }
 
 #[test]

@@ -70,7 +70,8 @@ pub(crate) struct New {
 /// `tasks ls`, `prepare`, `lint`, `new` and `ladder`.
 pub(crate) fn run(command: Command) -> Result<ExitCode> {
     match command {
-        Command::Ls => ls()?,
+        Command::Ls { directories, verify } if directories.names_data() => directories.ls(verify)?,
+        Command::Ls { .. } => ls()?,
         Command::Prepare { names, all } => return prepare(names, all),
         Command::Lint { tasks } => return lint_all(&tasks),
         Command::New(options) => make(options)?,
@@ -180,7 +181,7 @@ fn lint_all(tasks: &[String]) -> Result<ExitCode> {
         count += findings.len();
     }
     if count == 0 {
-        println!("{} tasks, nothing found", tasks.len());
+        println!("nothing to change in {}", tasks.join(", "));
         return Ok(ExitCode::SUCCESS);
     }
     Ok(ExitCode::FAILURE)

@@ -1,5 +1,7 @@
 //! A typo is refused with its line, and the resolved config reads back as itself.
 
+use journeyman_schemas::reward::{ChangeForm, RewardRule};
+
 use super::*;
 
 const LEAST: &str = "[run]\nid = \"a\"\ntask = \"mlc-churn\"\nsteps = 1\n[model]\nid = \"m\"\n";
@@ -63,5 +65,73 @@ fn weight_that_is_no_number_or_negative_names_the_field() {
                 "{text}"
             );
         }
+    }
+}
+
+#[test]
+fn reward_rule_that_is_unknown_is_refused_with_what_is_allowed() {
+    let error = load_text(&format!("{LEAST}[reward]\nrule = \"medal\"\n"))
+        .unwrap_err()
+        .to_string();
+    for allowed in ["medal", "auto", "score", "change", "rank", "ladder", "components"] {
+        assert!(error.contains(&format!("`{allowed}`")), "{error}");
+    }
+}
+
+#[test]
+fn reward_rule_has_the_numbers_of_its_section() {
+    let rule = |reward: &str| {
+        load_text(&format!("{LEAST}[reward]\n{reward}\n"))
+            .unwrap()
+            .reward_rule()
+    };
+    let score = |invalid| RewardRule::Score { invalid, marker: 0.1 };
+    assert_eq!(rule(""), score(-10.0));
+    assert_eq!(rule("rule = \"score\"\ninvalid = -2.0"), score(-2.0));
+    assert_eq!(
+        rule("rule = \"rank\"\nmarker = 0.0"),
+        RewardRule::Rank {
+            invalid: -1.0,
+            marker: 0.0
+        }
+    );
+    assert_eq!(
+        rule("rule = \"ladder\"\ninvalid = -0.5"),
+        RewardRule::Ladder {
+            invalid: -0.5,
+            marker: 0.1
+        }
+    );
+    assert_eq!(
+        rule("rule = \"components\"\nweight_score = 3.0"),
+        RewardRule::Components {
+            validity: 1.0,
+            markers: 0.5,
+            score: 3.0
+        }
+    );
+    assert_eq!(
+        rule("rule = \"change\"\nchange = \"improved\""),
+        RewardRule::Change {
+            form: ChangeForm::Improved,
+            malformed: -1.0
+        }
+    );
+}
+
+#[test]
+fn reward_number_that_can_not_be_is_refused_by_name() {
+    for (key, value, allowed) in [
+        ("invalid", "inf", "a finite number"),
+        ("marker", "nan", "a finite number"),
+        ("malformed", "-inf", "a finite number"),
+        ("weight_score", "-1.0", "0 or above"),
+    ] {
+        let error = load_text(&format!("{LEAST}[reward]\n{key} = {value}\n")).unwrap_err();
+        let text = format!("{error:#}");
+        assert!(
+            text.contains(&format!("`reward.{key}`")) && text.contains(allowed),
+            "{text}"
+        );
     }
 }

@@ -17,6 +17,8 @@ fn rollout(score: Option<f64>, wall_s: f64) -> EndedRollout {
             markers: if valid { 6 } else { 2 },
             score,
             gain: score,
+            place: None,
+            parts: None,
             total: score.unwrap_or(-10.0),
             reason: None,
         },

@@ -1,6 +1,6 @@
 //! One grade job, from its blobs to the commit.
 
-use std::{sync::Arc, time::Duration};
+use std::{sync::Arc, time::Instant};
 
 use journeyman_bus::JobError;
 use journeyman_schemas::{
@@ -14,15 +14,20 @@ use journeyman_service::{Context, Ends, Metric, Metrics, chain, job_error_of};
 use journeyman_store::{ArchiveEntry, Commit, Store, StoreError};
 use journeyman_tasks::grading::{Graded, GradingTask};
 
-use crate::{config::Config, output, reward, tasks::Tasks};
+use crate::{
+    config::Config,
+    judge::{Judge, Trouble},
+    output, reward,
+    tasks::Tasks,
+};
 
 /// What the handler needs.
 pub(crate) struct Grader {
     store: Store,
     ends: Ends,
     metrics: Metrics,
-    pub(crate) tasks: Tasks,
-    submission_bytes: usize,
+    tasks: Arc<Tasks>,
+    judge: Judge,
     output_bytes: usize,
 }
 
@@ -36,15 +41,14 @@ struct Scored {
 }
 
 impl Grader {
-    pub(crate) fn new(ctx: &Context<Config>) -> Self {
-        let section = &ctx.config.grader;
+    pub(crate) fn new(ctx: &Context<Config>, tasks: Arc<Tasks>, judge: Judge) -> Self {
         Self {
             store: ctx.store.clone(),
             ends: ctx.ends.clone(),
             metrics: ctx.metrics.clone(),
-            tasks: Tasks::new(section.tasks_dir()),
-            submission_bytes: section.submission_bytes,
-            output_bytes: section.output_bytes,
+            tasks,
+            judge,
+            output_bytes: ctx.config.grader.output_bytes,
         }
     }
 
@@ -159,24 +163,27 @@ impl Grader {
         let Some(submission) = &execution.submission else {
             return Ok(Err(no_submission(execution)));
         };
-        let csv = self.blob("submission", submission).await?;
-        if csv.len() > self.submission_bytes {
-            return Ok(Err(format!(
-                "submission.csv has {} bytes; at most {} are read, so write fewer digits",
-                csv.len(),
-                self.submission_bytes
-            )));
-        }
-        let limit = Duration::from_secs_f64(task.definition().limits.grade_s);
-        let task = task.clone();
-        let grading = tokio::task::spawn_blocking(move || task.grade(&csv));
-        match tokio::time::timeout(limit, grading).await {
-            Ok(Ok(graded)) => Ok(graded.map_err(|invalid| format!("submission.csv: {invalid}"))),
-            Ok(Err(panic)) => Err(JobError::poison(format!("grading failed: {panic}"))),
-            Err(_) => Err(JobError::retry(format!(
-                "grading took longer than {} s",
-                limit.as_secs_f64()
-            ))),
+        let bytes = self
+            .store
+            .blob_bytes(submission)
+            .await
+            .map_err(|error| job_error_of(&error))?;
+        let started = Instant::now();
+        let graded = self
+            .judge
+            .judge(
+                task,
+                bytes,
+                self.blob("submission", submission),
+                GradingTask::grade_within,
+            )
+            .await;
+        self.metrics
+            .observe(Metric::GradeSeconds, &[], started.elapsed().as_secs_f64());
+        match graded {
+            Ok(graded) => Ok(graded.map_err(|invalid| format!("submission.csv: {invalid}"))),
+            Err(Trouble::Read(error)) => Err(error),
+            Err(Trouble::Panic(panic)) => Err(JobError::poison(format!("grading failed: {panic}"))),
         }
     }
 

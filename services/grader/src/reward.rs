@@ -1,11 +1,11 @@
 //! From what came of a rollout to its reward.
 
 use journeyman_schemas::{
-    execution::NotRun,
+    execution::{Marker, NotRun},
     job::State,
-    reward::{ChangeForm, Reward, RewardRule},
+    reward::{ChangeForm, Reward, RewardParts, RewardRule},
 };
-use journeyman_tasks::definition::Definition;
+use journeyman_tasks::{definition::Definition, ladder};
 
 /// What came of a rollout.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,26 +18,53 @@ pub(crate) struct Result {
     pub(crate) not_run: Option<NotRun>,
 }
 
-/// Puts the parts together by the run's rule.
+/// Puts the parts together by the run's rule. Each part is kept.
 ///
-/// - [`RewardRule::Score`]: `gain` (the score, higher is better) or `invalid`, and `marker` for each marker.
+/// - [`RewardRule::Score`]: the gain (the score, higher is better) or `invalid`, and `marker` for each marker.
+/// - [`RewardRule::Rank`] and [`RewardRule::Ladder`]: the same with [`ladder::rank`] or [`ladder::place`] for the gain.
+/// - [`RewardRule::Components`]: 1 for being valid, the share of all markers, and the place, each with its weight.
 /// - [`RewardRule::Change`]: `malformed` for a bad idea. Else, against the score of the state's solution: `improved`
 ///   is 1 if the gain rose, or if there is a score where there was none, and 0 otherwise; `difference` is the change
 ///   on the task's normalised scale (0 = sample submission, 1 = best known), where a missing score counts as the
 ///   worst of the task, 0, and no score counts as less.
 pub(crate) fn reward(rule: &RewardRule, task: &Definition, state: &State, result: Result) -> Reward {
     let score = result.score.as_ref().ok().copied();
-    let total = match rule {
+    let place = score.map(|score| ladder::place(task, score));
+    let with_markers = |value: Option<f64>, invalid: f64, marker: f64| RewardParts {
+        validity: if value.is_some() { 0.0 } else { invalid },
+        markers: marker * f64::from(result.markers),
+        score: value.unwrap_or(0.0),
+    };
+    let parts = match *rule {
         RewardRule::Score { invalid, marker } => {
-            score.map_or(*invalid, |score| task.gain(score)) + marker * f64::from(result.markers)
+            with_markers(score.map(|score| task.gain(score)), invalid, marker)
         }
-        RewardRule::Change { malformed, .. } if result.not_run == Some(NotRun::BadIdea) => *malformed,
+        RewardRule::Rank { invalid, marker } => {
+            with_markers(score.map(|score| ladder::rank(task, score)), invalid, marker)
+        }
+        RewardRule::Ladder { invalid, marker } => with_markers(place, invalid, marker),
+        RewardRule::Components {
+            validity,
+            markers,
+            score: weight,
+        } => RewardParts {
+            validity: if score.is_some() { validity } else { 0.0 },
+            markers: markers * f64::from(result.markers) / Marker::ALL.len() as f64,
+            score: place.map_or(0.0, |place| weight * place),
+        },
+        RewardRule::Change { malformed, .. } if result.not_run == Some(NotRun::BadIdea) => RewardParts {
+            validity: malformed,
+            ..RewardParts::default()
+        },
         RewardRule::Change { form, .. } => {
             let before = match state {
                 State::Scratch => None,
                 State::Improve(solution) => solution.score,
             };
-            change(*form, task, before, score)
+            RewardParts {
+                score: change(form, task, before, score),
+                ..RewardParts::default()
+            }
         }
     };
     Reward {
@@ -45,7 +72,9 @@ pub(crate) fn reward(rule: &RewardRule, task: &Definition, state: &State, result
         markers: result.markers,
         score,
         gain: score.map(|score| task.gain(score)),
-        total,
+        place,
+        parts: Some(parts),
+        total: parts.total(),
         reason: result.score.err(),
     }
 }

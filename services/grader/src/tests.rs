@@ -1,6 +1,8 @@
 //! The whole service over real NATS and Redis, with a task of four rows.
 
 mod canary;
+mod limits;
+mod validate;
 
 use std::{fs, path::Path, time::Duration};
 
@@ -23,6 +25,8 @@ use crate::{NAME, config::Config, run};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 const NONCE: &str = "00112233445566778899aabbccddeeff";
+pub(crate) const ANSWERS: &str = "id,y\na,0\nb,1\nc,0\nd,1\n";
+pub(crate) const HALVES: &str = "id,half\na,reward\nb,reward\nc,report\nd,report\n";
 /// Right on the reward half, wrong on the report half.
 const HALF_RIGHT: &str = "id,y\na,0.1\nb,0.9\nc,0.9\nd,0.1\n";
 
@@ -41,15 +45,32 @@ impl Cluster {
     }
 
     async fn over(nats: NatsServer) -> Self {
+        Self::adjusted(nats, ANSWERS, HALVES, |config| {
+            config.grader.submission_bytes = 1000
+        })
+        .await
+    }
+
+    async fn start_with(answers: &str, halves: &str, adjust: impl FnOnce(&mut Config)) -> Self {
+        Self::adjusted(NatsServer::start().unwrap(), answers, halves, adjust).await
+    }
+
+    async fn adjusted(
+        nats: NatsServer,
+        answers: &str,
+        halves: &str,
+        adjust: impl FnOnce(&mut Config),
+    ) -> Self {
         let redis = RedisServer::start().unwrap();
         let tasks = tempfile::tempdir().unwrap();
-        write_task(&tasks.path().join("toy"));
+        write_task(&tasks.path().join("toy"), "auc", answers, halves);
+        write_task(&tasks.path().join("labels"), "accuracy", answers, halves);
         let mut config = Config::default();
         config.admin.listen = "127.0.0.1:0".into();
         config.nats.url = nats.url();
         config.redis.url = redis.url();
         config.grader.tasks = tasks.path().into();
-        config.grader.submission_bytes = 1000;
+        adjust(&mut config);
         let service = InProcess::start(NAME, config, run).await.unwrap();
         tokio::time::timeout(PATIENCE, service.ready.wait())
             .await
@@ -185,24 +206,26 @@ fn run_id() -> RunId {
     RunId::new("r").unwrap()
 }
 
-fn write_task(dir: &Path) {
+/// A prepared task of four rows in the directory `dir`, named after it; `metric` is `auc` or `accuracy`.
+pub(crate) fn write_task(dir: &Path, metric: &str, answers: &str, halves: &str) {
+    let id = dir.file_name().unwrap().to_string_lossy();
+    let (classes, sample) = if metric == "accuracy" {
+        ("classes = [\"0\", \"1\"]\n", "0")
+    } else {
+        ("", "0.5")
+    };
+    let definition = format!(
+        "id = \"{id}\"\nname = \"Toy\"\nmetric = \"{metric}\"\nlower_is_better = false\nid_column = \"id\"\n\
+         target_columns = [\"y\"]\n{classes}reference = {{ worst = 0.5, best = 1.0 }}\n\
+         limits = {{ program_s = 1.0, grade_s = 10.0 }}\n[source]\npackage = \"\"\nversion = \"\"\n\
+         sha256 = \"\"\nfile = \"\"\nlicence = \"\"\norigin = \"\"\n"
+    );
+    let sample = format!("id,y\na,{sample}\nb,{sample}\nc,{sample}\nd,{sample}\n");
     for (name, text) in [
-        (
-            "task.toml",
-            "id = \"toy\"\nname = \"Toy\"\nmetric = \"auc\"\nlower_is_better = false\nid_column = \"id\"\n\
-             target_columns = [\"y\"]\nreference = { worst = 0.5, best = 1.0 }\n\
-             limits = { program_s = 1.0, grade_s = 10.0 }\n[source]\npackage = \"\"\nversion = \"\"\n\
-             sha256 = \"\"\nfile = \"\"\nlicence = \"\"\norigin = \"\"\n",
-        ),
-        (
-            "public/sample_submission.csv",
-            "id,y\na,0.5\nb,0.5\nc,0.5\nd,0.5\n",
-        ),
-        ("private/answers.csv", "id,y\na,0\nb,1\nc,0\nd,1\n"),
-        (
-            "private/halves.csv",
-            "id,half\na,reward\nb,reward\nc,report\nd,report\n",
-        ),
+        ("task.toml", definition.as_str()),
+        ("public/sample_submission.csv", &sample),
+        ("private/answers.csv", answers),
+        ("private/halves.csv", halves),
     ] {
         let path = dir.join("prepared").join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -338,7 +361,7 @@ async fn every_way_to_be_invalid_has_a_reward_and_a_reason() {
         (
             ran(cluster.execution(Verdict::Ok, "", Some(&large)).await),
             -10.0,
-            "at most 1000 are read",
+            "at most 1000 are read, so write only",
         ),
     ];
     cluster.open_group(cases.len() as u32).await;
@@ -401,6 +424,43 @@ async fn reward_counts_once_however_often_its_job_comes() {
         .await;
     assert_eq!(cluster.rewarded(0).await.wall_s, 1.5);
     cluster.counted(Metric::Grades, &["yes"], 1.0).await;
+    for (word, count) in [
+        ("accepted", 1.0),
+        ("duplicate", 1.0),
+        ("conflict", 1.0),
+        ("late", 0.0),
+    ] {
+        assert_eq!(
+            cluster.service.metrics.value(Metric::Commits, &[word]),
+            count,
+            "{word}"
+        );
+    }
+    cluster.service.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn reward_that_comes_after_the_deadline_of_its_group_is_refused_and_counted() {
+    let cluster = Cluster::start().await;
+    cluster.open_group(1).await;
+    let after = Clock::system().now_ms() + 3_600_000;
+    let ended = cluster.store.expire_due(&run_id(), after).await.unwrap();
+    assert_eq!(ended, [(0, GroupState::Expired)]);
+    let execution = cluster.execution(Verdict::Ok, "", Some(HALF_RIGHT)).await;
+    cluster
+        .queue(0, 1, cluster.job(Outcome::Ran(Box::new(execution))).await)
+        .await;
+    cluster
+        .counters(RunCounters {
+            late: 1,
+            expired: 1,
+            ..RunCounters::default()
+        })
+        .await;
+    cluster.counted(Metric::Commits, &["late"], 1.0).await;
+    assert_eq!(cluster.end(0).await.outcome, EndOutcome::Expired);
+    assert_eq!(cluster.store.report(&run_id()).await.unwrap(), []);
+    assert_eq!(cluster.service.metrics.value(Metric::Grades, &["yes"]), 0.0);
     cluster.service.stop().await.unwrap();
 }
 

@@ -11,8 +11,14 @@ fn committed_file_equals_the_defaults() {
 }
 
 #[test]
-fn config_without_slots_is_refused() {
-    let config: Config = parse("[grader]\nslots = 0", "test").unwrap();
-    let message = config.validate().unwrap_err().to_string();
-    assert!(message.contains("`grader.slots` is `0`"), "{message}");
+fn config_without_slots_or_memory_is_refused() {
+    for (text, wanted) in [
+        ("[grader]\nslots = 0", "`grader.slots` is `0`"),
+        ("[grader]\nmemory_mib = 0", "`grader.memory_mib` is `0`"),
+        ("[grader.validate]\nslots = 0", "`grader.validate.slots` is `0`"),
+    ] {
+        let config: Config = parse(text, "test").unwrap();
+        let message = config.validate().unwrap_err().to_string();
+        assert!(message.contains(wanted), "{message}");
+    }
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use journeyman_schemas::{ids::ContentHash, job::Solution};
+use journeyman_tasks::definition::Rung;
 
 use super::*;
 
@@ -131,5 +132,112 @@ fn change_rule_punishes_a_bad_idea() {
             reward(&rule, &task("auc"), &improve(Some(0.8)), result).total,
             -1.0
         );
+    }
+}
+
+/// AUC from 0.5 to 0.9 with a rung at 0.75.
+fn with_ladder() -> Definition {
+    let mut task = task("auc");
+    let rung = |reward: f64| Rung {
+        name: "r".into(),
+        program: "r.py".into(),
+        reward,
+        report: reward,
+        cpu_s: 1.0,
+    };
+    task.ladder = [0.5, 0.75, 0.9].map(rung).to_vec();
+    task
+}
+
+fn parts(validity: f64, markers: f64, score: f64) -> Option<RewardParts> {
+    Some(RewardParts {
+        validity,
+        markers,
+        score,
+    })
+}
+
+#[test]
+fn parts_are_kept_apart_and_sum_to_the_total() {
+    let rules = [
+        (SCORE, parts(0.0, 0.1 * 3.0, 0.75)),
+        (
+            RewardRule::Rank {
+                invalid: -1.0,
+                marker: 0.1,
+            },
+            // One of three rungs beaten, one tied.
+            parts(0.0, 0.1 * 3.0, 0.5),
+        ),
+        (
+            RewardRule::Ladder {
+                invalid: -1.0,
+                marker: 0.1,
+            },
+            // The middle of two steps.
+            parts(0.0, 0.1 * 3.0, 0.5),
+        ),
+        (
+            RewardRule::Components {
+                validity: 1.0,
+                markers: 0.5,
+                score: 2.0,
+            },
+            parts(1.0, 0.25, 1.0),
+        ),
+        (
+            RewardRule::Change {
+                form: ChangeForm::Difference,
+                malformed: -1.0,
+            },
+            // From 0.7 (0.5 of the scale) to 0.75 (0.625).
+            parts(0.0, 0.0, 0.125),
+        ),
+    ];
+    for (rule, wanted) in rules {
+        let reward = reward(&rule, &with_ladder(), &improve(Some(0.7)), valid(0.75, 3));
+        let (given, wanted) = (reward.parts.unwrap(), wanted.unwrap());
+        for (given, wanted) in [
+            (given.validity, wanted.validity),
+            (given.markers, wanted.markers),
+            (given.score, wanted.score),
+            (reward.total, wanted.total()),
+        ] {
+            assert!((given - wanted).abs() < 1e-12, "{rule:?}: {reward:?}");
+        }
+        assert_eq!((reward.place, reward.gain), (Some(0.5), Some(0.75)));
+    }
+}
+
+#[test]
+fn invalid_submission_has_the_penalty_of_its_rule() {
+    let rules = [
+        (
+            RewardRule::Rank {
+                invalid: -1.0,
+                marker: 0.1,
+            },
+            parts(-1.0, 0.2, 0.0),
+        ),
+        (
+            RewardRule::Ladder {
+                invalid: -2.0,
+                marker: 0.1,
+            },
+            parts(-2.0, 0.2, 0.0),
+        ),
+        (
+            RewardRule::Components {
+                validity: 1.0,
+                markers: 0.3,
+                score: 2.0,
+            },
+            parts(0.0, 0.3 * 2.0 / 6.0, 0.0),
+        ),
+    ];
+    for (rule, wanted) in rules {
+        let reward = reward(&rule, &with_ladder(), &State::Scratch, invalid(2, None));
+        assert_eq!(reward.parts, wanted, "{rule:?}");
+        assert_eq!((reward.valid, reward.place), (false, None));
     }
 }

@@ -12,10 +12,11 @@ const REWARD: &str = "0.7071067811865";
 const SUBMISSION: &str = "id,y\na,1\nb,0\nc,3\nd,4\n";
 
 fn write_regression(dir: &Path) {
-    write_task(dir);
+    write_task(dir, "auc", ANSWERS, HALVES);
     let prepared = dir.join("prepared");
     let toml = fs::read_to_string(prepared.join("task.toml")).unwrap();
     let toml = toml
+        .replace("id = \"toy\"", "id = \"canary\"")
         .replace("\"auc\"", "\"rmse\"")
         .replace("lower_is_better = false", "lower_is_better = true")
         .replace("worst = 0.5, best = 1.0", "worst = 9.0, best = 0.0");
@@ -48,12 +49,12 @@ async fn report_half_is_in_one_place_and_in_no_message_and_no_metric() {
         log.path().join("nats.log").display()
     );
     let cluster = Cluster::over(NatsServer::start_with(&trace).unwrap()).await;
-    write_regression(&cluster.tasks.path().join("toy"));
+    write_regression(&cluster.tasks.path().join("canary"));
     cluster.open_group(1).await;
     let execution = cluster.execution(Verdict::Ok, "", Some(SUBMISSION)).await;
-    cluster
-        .queue(0, 1, cluster.job(Outcome::Ran(Box::new(execution))).await)
-        .await;
+    let mut job = cluster.job(Outcome::Ran(Box::new(execution))).await;
+    job.work.task = TaskId::new("canary").unwrap();
+    cluster.queue(0, 1, job).await;
     let rewarded = cluster.rewarded(0).await;
     eventually(PATIENCE, || async {
         cluster.store.report(&run_id()).await.unwrap().len() == 1

@@ -13,7 +13,7 @@ use clap::Args;
 use futures::future::join_all;
 use serde_json::{Value, json};
 
-use crate::report::{Must, Report, Row};
+use crate::report::{Must, Report, Row, median};
 
 /// Rounds that make a median.
 const FEWEST_ROUNDS: u32 = 3;
@@ -219,14 +219,4 @@ fn prompt(options: &Options, round: u32, request: u32) -> String {
     (0..words).fold(start, |text, place| {
         text + " " + WORDS[((place + request) % 12) as usize]
     })
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    if values.len() % 2 == 1 {
-        values[middle]
-    } else {
-        (values[middle - 1] + values[middle]) / 2.0
-    }
 }

@@ -1,4 +1,5 @@
 //! Scenarios that measure running services, and the table that each gives.
 
+pub mod grader;
 pub mod inference;
 pub mod report;

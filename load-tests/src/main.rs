@@ -1,12 +1,13 @@
 //! Load tests: one subcommand per scenario, each a table of what was measured and what must hold.
 //!
 //! `cargo run --release -p journeyman-load-tests -- inference --url http://127.0.0.1:8000 --model NAME`
+//! `cargo run --release -p journeyman-load-tests -- grader --python VENV/bin/python`
 
 use std::{path::PathBuf, process::ExitCode};
 
 use anyhow::Context;
 use clap::{Args, Parser, Subcommand};
-use journeyman_load_tests::{inference, report::Report};
+use journeyman_load_tests::{grader, inference, report::Report};
 
 /// Measures running services.
 #[derive(Parser)]
@@ -25,6 +26,16 @@ enum Scenario {
         #[command(flatten)]
         output: Output,
     },
+    /// Gradings per second, beside pandas and scikit-learn.
+    Grader {
+        #[command(flatten)]
+        options: grader::Options,
+        #[command(flatten)]
+        output: Output,
+    },
+    /// Our side of `grader`, fed by standard input.
+    #[command(hide = true)]
+    GraderWorker,
 }
 
 /// What becomes of the table.
@@ -40,9 +51,11 @@ struct Output {
 
 #[tokio::main]
 async fn main() -> anyhow::Result<ExitCode> {
-    let Scenario::Inference { options, output } = Arguments::parse().scenario;
-    let report = inference::run(&options).await?;
-    finish(&report, &output)
+    match Arguments::parse().scenario {
+        Scenario::Inference { options, output } => finish(&inference::run(&options).await?, &output),
+        Scenario::Grader { options, output } => finish(&grader::run(&options).await?, &output),
+        Scenario::GraderWorker => grader::worker::work().map(|()| ExitCode::SUCCESS),
+    }
 }
 
 #[expect(clippy::print_stdout, reason = "the table is what this program is for")]

@@ -37,6 +37,10 @@ pub struct Row {
 pub enum Must {
     /// At least this many times the best peer; without a peer there is no condition.
     RatioAtLeast(f64),
+    /// At most this many times the best peer; without a peer there is no condition.
+    RatioAtMost(f64),
+    /// At least this value.
+    AtLeast(f64),
     /// At most this value.
     AtMost(f64),
 }
@@ -50,8 +54,10 @@ impl Row {
             (Some(Must::RatioAtLeast(least)), Some(ratio)) => {
                 (Some(format!(">= {least:.2} x")), ratio >= least)
             }
+            (Some(Must::RatioAtMost(most)), Some(ratio)) => (Some(format!("<= {most:.2} x")), ratio <= most),
+            (Some(Must::AtLeast(least)), _) => (Some(format!(">= {least}")), ours >= least),
             (Some(Must::AtMost(most)), _) => (Some(format!("<= {most}")), ours <= most),
-            (Some(Must::RatioAtLeast(_)), None) | (None, _) => (None, true),
+            (Some(Must::RatioAtLeast(_) | Must::RatioAtMost(_)), None) | (None, _) => (None, true),
         };
         Self {
             name: name.into(),
@@ -61,6 +67,17 @@ impl Row {
             must,
             holds,
         }
+    }
+}
+
+/// The middle value, of an even number the mean of the middle two; `values` must not be empty.
+pub fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    if values.len() % 2 == 1 {
+        values[middle]
+    } else {
+        (values[middle - 1] + values[middle]) / 2.0
     }
 }
 
